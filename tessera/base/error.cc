@@ -7,13 +7,20 @@ namespace tessera {
 
 std::string_view errc_name(Errc code) {
   switch (code) {
-    case Errc::kInvalid: return "invalid";
-    case Errc::kShape: return "shape";
-    case Errc::kCorrupt: return "corrupt";
-    case Errc::kNotFound: return "not_found";
-    case Errc::kUnsupported: return "unsupported";
-    case Errc::kResource: return "resource";
-    case Errc::kPeer: return "peer";
+    case Errc::kInvalid:
+      return "invalid";
+    case Errc::kShape:
+      return "shape";
+    case Errc::kCorrupt:
+      return "corrupt";
+    case Errc::kNotFound:
+      return "not_found";
+    case Errc::kUnsupported:
+      return "unsupported";
+    case Errc::kResource:
+      return "resource";
+    case Errc::kPeer:
+      return "peer";
   }
   return "invalid";
 }

@@ -1,0 +1,8 @@
+// MXFP8 (E5M2): a power-of-two scale per 32 elements. 8.25 bits an element.
+// Source: OCP Microscaling Formats (MX) v1.0, section 5.
+#pragma once
+#include "tessera/numeric/format.h"
+namespace tessera::formats {
+inline constexpr Format mxfp8_e5m2{
+    .name = "mxfp8_e5m2", .element = kE5M2, .block = {32}, .scale = kE8M0, .has_global = false};
+}
