@@ -1,5 +1,7 @@
 // JSON and YAML values. Objects keep the order of the text; a key stands once.
-// Parsing untrusted text throws only Error(kCorrupt): malformed text, a key written twice, invalid UTF-8, too deep.
+// Parsing untrusted text throws only Error: malformed text, a key written twice, invalid UTF-8, too deep. Memory is
+// bounded by the text (JSON: about 50 bytes a byte; YAML aliases may not expand to more than 2^20 values or 64 MiB of
+// strings).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,7 +23,7 @@ class Json final {
   Json(bool v) : value_(v) {}
   Json(int v) : value_(std::int64_t{v}) {}
   Json(std::int64_t v) : value_(v) {}
-  Json(std::uint64_t v) : value_(v) {}
+  Json(std::uint64_t v);  // one number, one form: an int64 where it fits, so that 5 == 5u
   Json(double v) : value_(v) {}
   Json(const char* v) : value_(std::string(v)) {}
   Json(std::string_view v) : value_(std::string(v)) {}
@@ -60,7 +62,8 @@ class Json final {
   void erase(std::string_view key);
   void push(Json value);  // makes an array of null
 
-  // indent < 0: one line. Non-finite numbers are written as null. Strings are UTF-8, escaped where JSON must.
+  // indent < 0: one line without spaces. Non-finite numbers are written as null. Strings are escaped only where JSON
+  // must; bytes that are not UTF-8 become U+FFFD. Law: parse_json(j.dump()) == j for finite numbers and UTF-8 strings.
   std::string dump(int indent = -1) const;
   bool operator==(const Json&) const = default;
 
@@ -72,7 +75,13 @@ struct JsonLimits {
   int depth = 64;
   bool ascii_space_around = true;  // white space before and after the value
 };
+// kCorrupt, with line and column where the text is malformed.
 Json parse_json(std::string_view text, const JsonLimits& limits = {});
-Json parse_yaml(std::string_view text);  // kInvalid with the line; scalars typed by YAML 1.2's core rules
+
+// One document. Plain scalars are typed by YAML 1.2's core rules (`yes` is a string, `0o17` is 15, `.inf` a number);
+// quoted ones are strings; keys are always strings. No text is null. Source: YAML 1.2.2, section 10.3.2.
+// kInvalid with the line: malformed, a key twice, a key that is no scalar, a tag other than the core ones, two
+// documents.
+Json parse_yaml(std::string_view text);
 
 }  // namespace tessera
