@@ -1,0 +1,25 @@
+// The CPU tiers on a processor that has none of them: the reference.
+#include "tessera/kernels/cpu/quantize.h"
+#include "tessera/kernels/reference/quantize.h"
+
+namespace tessera::cpu {
+
+bool fits_lanes(const Stream&, const QuantizeJob&) { return false; }
+
+std::int64_t quantize_avx2(Stream& stream, const QuantizeJob& job) { return reference::quantize(stream, job); }
+float amax_avx2(Stream& stream, const Tensor& x) { return reference::amax(stream, x); }
+void block_amax_avx2(Stream& stream, const Tensor& x, const BlockGrid& grid, std::span<float> maxima) {
+  reference::block_amax(stream, x, grid, maxima);
+}
+void dequantize_avx2(Stream& stream, const QuantizedTensor& q, Tensor& into) { reference::dequantize(stream, q, into); }
+
+std::int64_t quantize_avx512(Stream& stream, const QuantizeJob& job) { return reference::quantize(stream, job); }
+float amax_avx512(Stream& stream, const Tensor& x) { return reference::amax(stream, x); }
+void block_amax_avx512(Stream& stream, const Tensor& x, const BlockGrid& grid, std::span<float> maxima) {
+  reference::block_amax(stream, x, grid, maxima);
+}
+void dequantize_avx512(Stream& stream, const QuantizedTensor& q, Tensor& into) {
+  reference::dequantize(stream, q, into);
+}
+
+}  // namespace tessera::cpu
