@@ -145,6 +145,11 @@ QuantizedTensor quantize(Stream& stream, const Tensor& x, const OperandSpec& spe
   require(where.maxima.has_value() || !spec.format.has_global || piece == whole, Errc::kInvalid,
           "quantize: a piece of a {} matrix needs the maximum of the whole: agree on it first",
           format_label(spec.format));
+  const Block block = block_in(spec.format, whole);
+  require(!writer.whole_blocks_only || (whole.rows % block.rows == 0 && whole.cols % block.cols == 0),
+          Errc::kUnsupported,
+          "quantize: writer '{}' takes whole blocks of {} x {} only, and {} x {} does not divide into them",
+          writer.name, block.rows, block.cols, whole.rows, whole.cols);
   const QuantizeImpl& impl = implementation(stream);
   QuantizedTensor out = empty_quantized(spec.format, piece, x.device());
   out.sense = writer.sense;

@@ -46,7 +46,6 @@ struct Encode {
   Ties ties = Ties::kEven;
   SignOfZero sign = SignOfZero::kMinusZeroOff;
   std::uint8_t nan_code = 0;  // of an element without NaN: the code for a quotient that is NaN
-  bool nan_keeps_sign = false;
   constexpr bool operator==(const Encode&) const = default;
 };
 
@@ -103,6 +102,7 @@ struct Writer {
   bool (*supports)(const Format&);
   Sense sense = Sense::kMultiply;
   bool max_rule = true;  // scales are functions of maxima alone: only then may pieces quantize on their own (law 4)
+  bool whole_blocks_only = false;  // refuses a matrix with a partial block at an edge, as its exporter leaves it alone
   bool (*refuses_non_finite)(const Format&) = [](const Format&) { return false; };  // as its exporter does
 
   // Filled in by WriterOf from the rule.

@@ -28,7 +28,7 @@ void store_code(QuantizedTensor& q, std::int64_t r, std::int64_t c, std::uint32_
 
 std::uint32_t scale_bits(const QuantizedTensor& q, std::int64_t index) {
   return q.format.scale == kE8M23 ? std::bit_cast<std::uint32_t>(q.scales.as<float>()[index])
-                                : q.scales.as<std::uint8_t>()[index];
+                                  : q.scales.as<std::uint8_t>()[index];
 }
 void store_scale(QuantizedTensor& q, std::int64_t index, std::uint32_t bits) {
   if (q.format.scale == kE8M23)
@@ -36,7 +36,10 @@ void store_scale(QuantizedTensor& q, std::int64_t index, std::uint32_t bits) {
   else
     q.scales.as<std::uint8_t>()[index] = static_cast<std::uint8_t>(bits);
 }
-float scale_value(const QuantizedTensor& q, std::int64_t index) { return decode(q.format.scale, scale_bits(q, index)); }
+// E4M3 scales are magnitudes: a sign bit (only -0 passes a reader) is not looked at.
+float scale_value(const QuantizedTensor& q, std::int64_t index) {
+  return decode_scale_bits<float>(q.format, scale_bits(q, index));
+}
 
 float global_of_row(const QuantizedTensor& q, std::int64_t r) {
   if (!q.format.has_global) return 1;
@@ -63,7 +66,7 @@ std::uint32_t first_nearest(float x, float scale) {
 float candidate_error(const QuantizeJob& job, std::int64_t block_r, std::int64_t block_c,
                       const ScaleChoice<float>& choice) {
   const Format& format = job.out.format;
-  const float scale = decode(format.scale, choice.bits);
+  const float scale = decode_scale_bits<float>(format, choice.bits);
   float error = 0;
   for (std::int64_t r = 0; r < job.extent.rows; ++r) {
     if (job.grid.block_row(r) != block_r) continue;

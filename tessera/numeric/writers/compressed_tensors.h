@@ -66,7 +66,8 @@ struct CompressedTensorsRule {
     }
     Word<F> byte = exponent > all_words<F>(emax) ? exponent - emax : all_words<F>(0u);
     byte = exponent >= all_words<F>(255u) ? all_words<F>(127u) : byte;
-    F operand = decode_e8m0<F>(byte);
+    // An exponent of 255 is infinity to its exporter, which divides by it and stores 127.
+    F operand = exponent >= all_words<F>(255u) ? all<F>(kInfinity) : decode_e8m0<F>(byte);
     if (in.source == DType::kF16) {  // the scale itself is held in f16, where it may vanish: then it is 1
       const auto vanished = operand <= all<F>(0x1p-25f);
       byte = vanished ? all_words<F>(127u) : byte;

@@ -22,7 +22,10 @@ struct ModeloptRule {
 
   template <class F>
   static constexpr ScaleChoice<F> scale(const Format& f, const ScaleInput<F>& in) {
-    if (f.scale == kE4M3) return e4m3_scale(in.amax / all<F>(6.f * in.global), in.global);
+    if (f.scale == kE4M3) {
+      const F wanted = in.amax / all<F>(6.f * in.global);
+      return clamped_scale(wanted == all<F>(0.f) ? all<F>(1.f) : wanted, in.global);
+    }
     if (f.scale == kE8M0) return f.element == kE2M1 ? fp4_power(in) : fp8_power(f, in);
     F a = in.amax;
     if (!is_per_tensor(f)) {  // the sanitizer of its exporter, which per-tensor scales do not pass
@@ -34,16 +37,16 @@ struct ModeloptRule {
 
   static constexpr Encode encode(const Format& f, DType) {
     if (f.scale == kE8M0 && f.element == kE2M1)
-      return {.ties = Ties::kTowardZero, .sign = SignOfZero::kSetOnZero, .nan_code = 0};
+      return {.ties = Ties::kTowardZero, .sign = SignOfZero::kSetOnZero, .nan_code = 8};
     if (f.element == kE2M1) return {.sign = SignOfZero::kMinusZeroOff, .nan_code = 7};
     if (f.scale == kE8M0) return {.sign = SignOfZero::kKept};
     return {.round_quotient = is_per_tensor(f), .sign = SignOfZero::kKept};
   }
 
-  // `wanted`, 1 where it is zero, clamped to [2^-9, 448].
+  // `wanted` clamped to [2^-9, 448].
   template <class F>
-  static constexpr ScaleChoice<F> e4m3_scale(F wanted, float global) {
-    const F s = wanted == all<F>(0.f) ? all<F>(1.f) : lane_max(wanted, all<F>(0x1p-9f));
+  static constexpr ScaleChoice<F> clamped_scale(F wanted, float global) {
+    const F s = lane_max(wanted, all<F>(0x1p-9f));
     const Word<F> code = is_nan_lane(wanted) ? all_words<F>(0x7fu) : encode_magnitude<F>(kE4M3, s);
     return {code, decoding_scale(Sense::kMultiply, decode_e4m3_magnitude<F>(code), global)};
   }
@@ -56,7 +59,8 @@ struct ModeloptRule {
     const Int<F> e = ceil_log2_f32(usable ? v : all<F>(1.f));
     const Int<F> low = e < -127 ? Int<F>{} - 127 : e;
     const Word<F> byte = usable ? std::bit_cast<Word<F>>(low + 127) : all_words<F>(0u);
-    return {byte, decode_e8m0<F>(byte)};
+    // A maximum that is not finite is stored as byte 0, but divides as infinity.
+    return {byte, in.amax < all<F>(kInfinity) ? decode_e8m0<F>(byte) : all<F>(kInfinity)};
   }
   template <class F>
   static constexpr ScaleChoice<F> fp8_power(const Format& f, const ScaleInput<F>& in) {

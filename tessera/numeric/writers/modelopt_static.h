@@ -17,7 +17,7 @@ struct ModeloptStaticRule {
     const F sixth = in.amax / all<F>(6.f);
     const F own = sixth == all<F>(0.f) ? all<F>(1.f) : sixth;
     const F wanted = own * all<F>(448.f) / all<F>(in.tensor_amax / 6.f);
-    return ModeloptRule::e4m3_scale(lane_min(wanted, all<F>(448.f)), in.global);
+    return ModeloptRule::clamped_scale(wanted, in.global);
   }
   static constexpr Encode encode(const Format& f, DType source) { return ModeloptRule::encode(f, source); }
 };

@@ -14,9 +14,9 @@ struct TransformersRule {
 
   template <class F>
   static constexpr ScaleChoice<F> scale(const Format& f, const ScaleInput<F>& in) {
-    const auto zero = in.amax == all<F>(0.f);
-    const F divisor = zero ? all<F>(1.f) : in.amax;
-    const F encoding = zero ? all<F>(1.f) : all<F>(max_finite(f.element)) * (all<F>(1.f) / divisor);
+    const auto positive = in.amax > all<F>(0.f);  // neither zero nor NaN
+    const F divisor = positive ? in.amax : all<F>(1.f);
+    const F encoding = positive ? all<F>(max_finite(f.element)) * (all<F>(1.f) / divisor) : all<F>(1.f);
     const F inverse = all<F>(1.f) / encoding;
     if (f.scale == kE8M23) return {word_of(inverse), encoding};
     const auto usable = inverse > all<F>(0.f) && inverse < all<F>(kInfinity);
@@ -30,6 +30,7 @@ struct TransformersRule {
 
 inline constexpr WriterOf<TransformersRule> transformers{{.name = "transformers",
                                                           .description = "Hugging Face transformers, fine-grained FP8",
-                                                          .supports = &TransformersRule::supports}};
+                                                          .supports = &TransformersRule::supports,
+                                                          .whole_blocks_only = true}};
 
 }  // namespace tessera::writers
