@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/error.h"
-
 namespace tessera {
 namespace {
 
@@ -32,7 +30,8 @@ int open_regular(const std::string& path, int flags) {
   struct stat facts{};
   if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
     ::close(descriptor);
-    fail(Errc::kInvalid, "{} is {}", path, S_ISDIR(facts.st_mode) ? "a folder, not a file" : "not a regular file");
+    fail_file(Errc::kInvalid, path,
+              fmt::format("{} is {}", path, S_ISDIR(facts.st_mode) ? "a folder, not a file" : "not a regular file"));
   }
   return descriptor;
 }
@@ -42,9 +41,13 @@ int open_regular(const std::string& path, int flags) {
 void fail_from_errno(std::string_view action, const std::string& path) {
   const int reason = errno;
   const bool absent = reason == ENOENT || reason == ENOTDIR;
-  Error error(absent ? Errc::kNotFound : Errc::kResource,
-              fmt::format("cannot {} {}: {}", action, path, std::strerror(reason)));
-  error.in_file(path);
+  fail_file(absent ? Errc::kNotFound : Errc::kResource, path,
+            fmt::format("cannot {} {}: {}", action, path, std::strerror(reason)));
+}
+
+void fail_file(Errc code, const std::string& path, std::string message, const std::string& tensor) {
+  Error error(code, std::move(message));
+  error.in_file(path).in_tensor(tensor);
   throw error;
 }
 
@@ -64,7 +67,7 @@ std::optional<File> File::open_direct(const std::string& path) {
 File File::create(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) {
-    require(errno != EEXIST, Errc::kInvalid, "{} exists already", path);
+    if (errno == EEXIST) fail_file(Errc::kInvalid, path, path + " exists already");
     fail_from_errno("create", path);
   }
   return File(path, descriptor);
@@ -103,9 +106,10 @@ std::size_t File::read_up_to(std::uint64_t begin, std::span<std::byte> into) con
 
 void File::read(std::uint64_t begin, std::span<std::byte> into) const {
   const std::size_t got = read_up_to(begin, into);
-  require(got == into.size(), Errc::kResource,
-          "{}: bytes [{}, {}) were asked for and the file now ends at {}: it was cut after it was opened", path_, begin,
-          begin + into.size(), begin + got);
+  if (got == into.size()) return;
+  fail_file(Errc::kResource, path_,
+            fmt::format("{}: bytes [{}, {}) were asked for and the file now ends at {}: it was cut after it was opened",
+                        path_, begin, begin + into.size(), size()));
 }
 
 void File::write(std::uint64_t begin, std::span<const std::byte> from) const {
@@ -166,7 +170,9 @@ bool MappedFile::is_cached(std::uint64_t begin, std::uint64_t bytes) const {
 std::string read_file(const std::string& path, std::uint64_t limit) {
   const File file = File::open(path);
   const std::uint64_t bytes = file.size();
-  require(bytes <= limit, Errc::kCorrupt, "{} has {} bytes, and files of its kind at most {}", path, bytes, limit);
+  if (bytes > limit)
+    fail_file(Errc::kCorrupt, path,
+              fmt::format("{} has {} bytes, and files of its kind at most {}", path, bytes, limit));
   std::string text(bytes, '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;

@@ -7,6 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "tessera/base/error.h"
 
 namespace tessera {
 
@@ -67,8 +70,23 @@ std::string read_file(const std::string& path, std::uint64_t limit = std::uint64
 void write_file(const std::string& path, std::string_view bytes);
 void sync_folder(const std::string& path);  // makes the names in it durable
 
+// Throws Error(code, message) whose file() and tensor() are these. The message has the path already.
+[[noreturn]] void fail_file(Errc code, const std::string& path, std::string message, const std::string& tensor = {});
 // Throws kResource: "cannot <action> <path>: <what errno says>"; kNotFound for ENOENT and ENOTDIR.
 [[noreturn]] void fail_from_errno(std::string_view action, const std::string& path);
+
+// Runs `read`. An Error of a reader that knows no path gets `path: ` in front and in file().
+template <class Fn>
+auto naming_file(const std::string& path, const Fn& read) {
+  try {
+    return read();
+  } catch (const Error& e) {
+    if (!e.file().empty()) throw;
+    Error named(e.code(), path + ": " + e.message());
+    named.in_file(path).in_tensor(e.tensor());
+    throw named;
+  }
+}
 
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));

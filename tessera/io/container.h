@@ -37,7 +37,7 @@ struct StoredTensor {
 };
 
 struct ContainerFile {
-  std::string path;                             // as it can be opened
+  std::string path;  // as it can be opened
   std::uint64_t bytes = 0;
   std::map<std::string, std::string> metadata;  // safetensors' __metadata__
 };
@@ -61,7 +61,7 @@ class Container final {
   std::span<const ContainerFile> files() const;
   std::span<const StoredTensor> tensors() const;  // sorted by name, no duplicates
   const StoredTensor* find(std::string_view name) const;
-  const Json& gguf_metadata() const;  // key -> value; an empty object unless kGguf
+  const Json& gguf_metadata() const;                   // key -> value; an empty object unless kGguf
   std::span<const ContainerWarning> warnings() const;  // e.g. an index whose total_size is wrong
 
   // Reads `into.size()` bytes of the tensor from `begin` (bytes from its start). Any thread. Throws kResource.
