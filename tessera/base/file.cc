@@ -91,15 +91,21 @@ std::uint64_t File::size() const {
   return static_cast<std::uint64_t>(facts.st_size);
 }
 
+std::size_t File::read_once(std::uint64_t begin, std::span<std::byte> into) const {
+  const std::size_t request = std::min(into.size(), kLargestRequest);
+  for (;;) {
+    const ssize_t got = ::pread(descriptor_, into.data(), request, file_offset(begin, path_));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) fail_from_errno("read", path_);
+  }
+}
+
 std::size_t File::read_up_to(std::uint64_t begin, std::span<std::byte> into) const {
   std::size_t done = 0;
   while (done < into.size()) {
-    const std::size_t request = std::min(into.size() - done, kLargestRequest);
-    const ssize_t got = ::pread(descriptor_, into.data() + done, request, file_offset(begin + done, path_));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_from_errno("read", path_);
+    const std::size_t got = read_once(begin + done, into.subspan(done));
     if (got == 0) break;
-    done += static_cast<std::size_t>(got);
+    done += got;
   }
   return done;
 }

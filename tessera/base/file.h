@@ -32,6 +32,8 @@ class File final {
   // All of `into`, from byte `begin`. Any thread. kResource when the file ends before that: it was cut since it was
   // opened.
   void read(std::uint64_t begin, std::span<std::byte> into) const;
+  // One request: the system may give fewer bytes than asked for; 0 at the end of the file. For direct files.
+  std::size_t read_once(std::uint64_t begin, std::span<std::byte> into) const;
   // As many bytes as there are up to the end of the file. Returns how many.
   std::size_t read_up_to(std::uint64_t begin, std::span<std::byte> into) const;
   void write(std::uint64_t begin, std::span<const std::byte> from) const;  // any thread

@@ -33,6 +33,10 @@ Sequence read_sequence(std::string_view text) {
 std::size_t valid_utf8_prefix(std::string_view bytes) {
   std::size_t at = 0;
   while (at < bytes.size()) {
+    if (static_cast<std::uint8_t>(bytes[at]) < 0x80) {
+      ++at;
+      continue;
+    }
     const Sequence next = read_sequence(bytes.substr(at));
     if (!next.valid) break;
     at += next.bytes;

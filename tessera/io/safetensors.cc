@@ -53,8 +53,10 @@ class HeaderParser final {
 
  private:
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+  static bool is_plain(char c) { return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20; }
   void skip_space() {
-    while (at_ < text_.size() && std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
   }
   [[noreturn]] void fail_here(std::string_view wanted) const {
     if (at_ >= text_.size()) fail(Errc::kCorrupt, "the header ends where {} is expected", wanted);
@@ -100,11 +102,12 @@ class HeaderParser final {
     ++at_;
     std::string value;
     for (;;) {
-      const std::size_t end = text_.find_first_of("\"\\", at_);
-      if (end == std::string_view::npos) fail(Errc::kCorrupt, "the header ends inside a string");
+      std::size_t end = at_;
+      while (end < text_.size() && is_plain(text_[end])) ++end;
       const std::string_view plain = text_.substr(at_, end - at_);
-      const auto control = std::find_if(plain.begin(), plain.end(), [](unsigned char c) { return c < 0x20; });
-      require(control == plain.end(), Errc::kCorrupt, "a string of the header has a control character");
+      require(end < text_.size(), Errc::kCorrupt, "the header ends inside a string");
+      require(text_[end] == '"' || text_[end] == '\\', Errc::kCorrupt,
+              "a string of the header has a control character");
       value += plain;
       at_ = end + 1;
       if (text_[end] == '"') return value;
@@ -239,7 +242,7 @@ class HeaderParser final {
   }
   static void check_bytes(StoredTensor& tensor, std::uint64_t stored) {
     try {
-      tensor.bytes = tensor_bytes(tensor.dtype, tensor.shape);
+      tensor.bytes = stored_bytes(tensor.dtype, tensor.shape);
     } catch (const Error& e) {
       fail_tensor(tensor.name, e.message());
     }
@@ -289,7 +292,7 @@ void sort_by_name(std::vector<StoredTensor>& tensors) {
 
 }  // namespace
 
-std::uint64_t tensor_bytes(DType dtype, std::span<const std::int64_t> shape) {
+std::uint64_t stored_bytes(DType dtype, std::span<const std::int64_t> shape) {
   std::uint64_t bits = 1;
   const auto multiply = [&](std::uint64_t by) {
     const bool overflows = __builtin_mul_overflow(bits, by, &bits);
