@@ -35,6 +35,6 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
 SafetensorsHeader read_safetensors_header(const File& file);
 
 // Bytes of a tensor. Throws kCorrupt: more than 2^64 - 1 bits, no whole bytes, or rows of F4 that end inside a byte.
-std::uint64_t tensor_bytes(DType dtype, std::span<const std::int64_t> shape);
+std::uint64_t stored_bytes(DType dtype, std::span<const std::int64_t> shape);
 
 }  // namespace tessera

@@ -54,7 +54,7 @@ std::string entry_text(const PlannedTensor& tensor, std::uint64_t begin, std::ui
 std::uint64_t planned_bytes(const PlannedTensor& tensor) {
   try {
     for (const std::int64_t size : tensor.shape) require(size >= 0, Errc::kInvalid, "has a dimension of {}", size);
-    return tensor_bytes(tensor.dtype, tensor.shape);
+    return stored_bytes(tensor.dtype, tensor.shape);
   } catch (const Error& e) {
     fail(Errc::kInvalid, "tensor '{}' {}", printable(tensor.name), e.message());
   }
