@@ -1,0 +1,54 @@
+// qwen2: Qwen 2 and 2.5, dense. Biases on q, k and v; every row where it was.
+// Source: llama.cpp, conversion of Qwen2ForCausalLM, LLM_ARCH_QWEN2; transformers, Qwen2Config.
+#pragma once
+#include "tessera/io/gguf_architecture.h"
+namespace tessera::gguf_architectures {
+inline constexpr GgufName kQwen2Tensors[] = {
+    {.gguf = "token_embd", .hf = "model.embed_tokens", .rows = GgufSize::kVocabulary, .columns = GgufSize::kHidden},
+    {.gguf = "output_norm", .hf = "model.norm"},
+    {.gguf = "output",
+     .hf = "lm_head",
+     .rows = GgufSize::kVocabulary,
+     .columns = GgufSize::kHidden,
+     .weight = GgufPresence::kMayBe},
+    {.gguf = "blk.{}.attn_norm", .hf = "model.layers.{}.input_layernorm"},
+    {.gguf = "blk.{}.attn_q",
+     .hf = "model.layers.{}.self_attn.q_proj",
+     .rows = GgufSize::kQuery,
+     .columns = GgufSize::kHidden,
+     .bias = GgufPresence::kMustBe},
+    {.gguf = "blk.{}.attn_k",
+     .hf = "model.layers.{}.self_attn.k_proj",
+     .rows = GgufSize::kKey,
+     .columns = GgufSize::kHidden,
+     .bias = GgufPresence::kMustBe},
+    {.gguf = "blk.{}.attn_v",
+     .hf = "model.layers.{}.self_attn.v_proj",
+     .rows = GgufSize::kKey,
+     .columns = GgufSize::kHidden,
+     .bias = GgufPresence::kMustBe},
+    {.gguf = "blk.{}.attn_output", .hf = "model.layers.{}.self_attn.o_proj", .columns = GgufSize::kQuery},
+    {.gguf = "blk.{}.ffn_norm", .hf = "model.layers.{}.post_attention_layernorm"},
+    {.gguf = "blk.{}.ffn_gate",
+     .hf = "model.layers.{}.mlp.gate_proj",
+     .rows = GgufSize::kFeedForward,
+     .columns = GgufSize::kHidden},
+    {.gguf = "blk.{}.ffn_up",
+     .hf = "model.layers.{}.mlp.up_proj",
+     .rows = GgufSize::kFeedForward,
+     .columns = GgufSize::kHidden},
+    {.gguf = "blk.{}.ffn_down", .hf = "model.layers.{}.mlp.down_proj", .columns = GgufSize::kFeedForward},
+};
+inline constexpr GgufArchitecture qwen2{
+    .name = "qwen2",
+    .hf_class = "Qwen2ForCausalLM",
+    .model_type = "qwen2",
+    .tensors = kQwen2Tensors,
+    .add_config =
+        [](const GgufFacts& facts, Json& config) {
+          config.set("max_window_layers", facts.sizes.layers);
+          config.set("sliding_window", nullptr);
+          config.set("use_sliding_window", false);
+        },
+};
+}  // namespace tessera::gguf_architectures
