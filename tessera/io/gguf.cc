@@ -264,11 +264,11 @@ class Parser final {
       if (tensor.offset != expected)
         fail_tensor(tensor,
                     fmt::format("its offset is {}, and the tensors before it end at {}", tensor.offset, expected));
-      const std::uint64_t room = file_bytes_ - std::min(file_bytes_, header_.data_begin);
-      if (expected > room || tensor.bytes > room - expected)
-        fail_tensor(tensor, fmt::format("it needs {} bytes from byte {}, and the file ends at {}", tensor.bytes,
-                                        header_.data_begin + expected, file_bytes_));
-      tensor.offset += header_.data_begin;
+      const std::uint64_t begin = header_.data_begin + expected;
+      if (begin > file_bytes_ || tensor.bytes > file_bytes_ - begin)  // an empty tensor stands in the file, too
+        fail_tensor(tensor, fmt::format("it needs {} bytes from byte {}, and the file ends at {}", tensor.bytes, begin,
+                                        file_bytes_));
+      tensor.offset = begin;
       expected = padded(expected + tensor.bytes);
     }
   }

@@ -110,6 +110,11 @@ TEST(Gguf, RefusalsSayWhatIsWrong) {
             "tensor 'b': its offset is 64, and the tensors before it end at 32");
 }
 
+TEST(Gguf, RefusesAnEmptyTensorBeyondTheEnd) {
+  EXPECT_EQ(fault(file(1, 0).tensor("t", {0}, 0, 0)),
+            "tensor 't': it needs 0 bytes from byte 64, and the file ends at 57");
+}
+
 TEST(Gguf, RefusesNestingAndElementsBeyondItsLimits) {
   Bytes deep = file(0, 1);
   deep.key("a", 9);
