@@ -3,6 +3,13 @@
 #include <bit>
 #include <cstdint>
 
+// nvcc lets device code refer to a constant of class type only when that is a device variable.
+#ifdef __CUDACC__
+#define TESSERA_CONSTANT [[maybe_unused]] static constexpr __device__
+#else
+#define TESSERA_CONSTANT inline constexpr
+#endif
+
 namespace tessera {
 
 enum class Specials : std::uint8_t {
@@ -23,14 +30,14 @@ struct Element {
   constexpr bool operator==(const Element&) const = default;
 };
 
-inline constexpr Element kNoElement{};
-inline constexpr Element kE2M1{2, 1, 1, true, Specials::kNone};        // OCP MX v1.0, 5.3.3
-inline constexpr Element kE4M3{4, 3, 7, true, Specials::kNanOnly};     // OCP 8-bit floats v1.0, section 4
-inline constexpr Element kE5M2{5, 2, 15, true, Specials::kIeee};       // the same
-inline constexpr Element kE8M0{8, 0, 127, false, Specials::kNanOnly};  // OCP MX v1.0, 5.4.1
-inline constexpr Element kE8M7{8, 7, 127, true, Specials::kIeee};      // bfloat16
-inline constexpr Element kE5M10{5, 10, 15, true, Specials::kIeee};     // IEEE 754 binary16
-inline constexpr Element kE8M23{8, 23, 127, true, Specials::kIeee};    // IEEE 754 binary32
+TESSERA_CONSTANT Element kNoElement{};
+TESSERA_CONSTANT Element kE2M1{2, 1, 1, true, Specials::kNone};        // OCP MX v1.0, 5.3.3
+TESSERA_CONSTANT Element kE4M3{4, 3, 7, true, Specials::kNanOnly};     // OCP 8-bit floats v1.0, section 4
+TESSERA_CONSTANT Element kE5M2{5, 2, 15, true, Specials::kIeee};       // the same
+TESSERA_CONSTANT Element kE8M0{8, 0, 127, false, Specials::kNanOnly};  // OCP MX v1.0, 5.4.1
+TESSERA_CONSTANT Element kE8M7{8, 7, 127, true, Specials::kIeee};      // bfloat16
+TESSERA_CONSTANT Element kE5M10{5, 10, 15, true, Specials::kIeee};     // IEEE 754 binary16
+TESSERA_CONSTANT Element kE8M23{8, 23, 127, true, Specials::kIeee};    // IEEE 754 binary32
 
 constexpr float kNaN = std::bit_cast<float>(0x7fc00000u);
 constexpr float kInfinity = std::bit_cast<float>(0x7f800000u);

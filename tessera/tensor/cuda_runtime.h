@@ -1,4 +1,4 @@
-// What the tensor floor needs of CUDA. cuda_runtime.cu implements it in builds with CUDA, no_cuda.cc in the others: a
+// What the tensor floor needs of CUDA. cuda_runtime.cc implements it in builds with CUDA, no_cuda.cc in the others: a
 // missing part is a file, not an #ifdef. Every function throws kResource with the runtime's own words when a call
 // fails, and in a build without CUDA kUnsupported.
 #pragma once

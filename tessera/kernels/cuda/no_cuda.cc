@@ -12,5 +12,8 @@ std::int64_t quantize(Stream&, const QuantizeJob&) { refuse(); }
 float amax(Stream&, const Tensor&) { refuse(); }
 void block_amax(Stream&, const Tensor&, const BlockGrid&, std::span<float>) { refuse(); }
 void dequantize(Stream&, const QuantizedTensor&, Tensor&) { refuse(); }
+void queue_quantize(Stream&, const QuantizeJob&, unsigned long long*) { refuse(); }
+std::span<const QuantizeVariant> quantize_variants() { return {}; }
+std::string_view chosen_variant(const Stream&, const QuantizeJob&) { refuse(); }
 
 }  // namespace tessera::cuda

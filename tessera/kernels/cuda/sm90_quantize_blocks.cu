@@ -1,0 +1,161 @@
+// Quantizing bf16 in one pass: whole blocks of 16 to 512 elements of a row, everything contiguous. A thread takes 16
+// elements (two loads of 16 bytes), neighbouring lanes share a block and agree on its maximum by shuffles, each runs
+// the writer's rule, and codes leave in one store of 8 or 16 bytes. A kernel for each format and writer that qualify.
+// Measured: bench/results/h200.md.
+#include "tessera/kernels/cuda/sm90_blocks.cuh"
+#include "tessera/kernels/cuda/tags.cuh"
+#include "tessera_registry/writers_each.inc"
+
+namespace tessera::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kChunk = 16;
+
+// What a kernel knows of its format and writer at compile time.
+template <class Rule, class Tag>
+struct Facts {
+  static constexpr Element kElement = Tag::kFormat.element;
+  static constexpr Kind kKind = kElement == kE2M1 ? Kind::kE2M1 : kElement == kE4M3 ? Kind::kE4M3 : Kind::kE5M2;
+  static constexpr Encode kEncode = Rule::encode(Tag::kFormat, DType::kBf16);
+  static constexpr Quotient kQuotient = kEncode.multiply              ? Quotient::kMultiply
+                                        : Tag::kFormat.scale == kE8M0 ? Quotient::kPower
+                                                                      : Quotient::kDivide;
+  static constexpr int kLanes = static_cast<int>(Tag::kFormat.block.cols) / kChunk;
+};
+
+template <class Rule, class Tag>
+constexpr bool qualifies() {
+  constexpr Format f = Tag::kFormat;
+  if constexpr (f.is_dense() || f.block.rows != 1 || f.block.cols < kChunk || f.block.cols > 32 * kChunk ||
+                !is_power_of_two(f.block.cols) || !Rule::supports(f) || candidates_of<Rule>() != 1) {
+    return false;
+  } else {
+    constexpr Encode how = Rule::encode(f, DType::kBf16);
+    constexpr bool four_bits = f.element == kE2M1;
+    if (how.stochastic || how.ties == Ties::kFirst || how.sign == SignOfZero::kDropped) return false;
+    if (how.ties == Ties::kTowardZero && !(four_bits && f.scale == kE8M0 && !how.multiply)) return false;
+    return four_bits ? !how.round_quotient : how.sign != SignOfZero::kSetOnZero;
+  }
+}
+
+// Codes of a block that is not tame, one element at a time.
+template <Kind kKind>
+__device__ __noinline__ uint4 careful_codes(uint4 first, uint4 second, Encode how, float operand) {
+  constexpr int kBits = element_of(kKind).bits();
+  const std::uint32_t pairs[8] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
+  std::uint32_t words[4] = {0, 0, 0, 0};
+#pragma unroll
+  for (int k = 0; k < kChunk; ++k) {
+    const std::uint16_t half = static_cast<std::uint16_t>(pairs[k / 2] >> (16 * (k % 2)));
+    const float x = element_at<DType::kBf16>(&half, 0);
+    const std::uint32_t code = code_of(element_of(kKind), how, DType::kBf16, x, operand, 0);
+    words[k * kBits / 32] |= code << (k * kBits % 32);
+  }
+  return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+template <class Rule, class Tag>
+__device__ inline uint4 codes_of(const std::uint32_t (&pairs)[8], const std::uint32_t (&magnitudes)[8], float operand,
+                                 float amax) {
+  using F = Facts<Rule, Tag>;
+  constexpr Encode how = F::kEncode;
+  Divisor d = divisor_of<F::kQuotient>(operand, amax);
+  if (!d.is_tame)
+    return careful_codes<F::kKind>(make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]),
+                                   make_uint4(pairs[4], pairs[5], pairs[6], pairs[7]), how, operand);
+  uint4 codes = make_uint4(0, 0, 0, 0);
+  if constexpr (F::kKind == Kind::kE2M1) {
+    // A bf16 over a power of two has 8 bits: 2^-16 less of it moves ties, and nothing else, under the boundary.
+    if constexpr (how.ties == Ties::kTowardZero) d.high *= 1.f - 0x1p-16f;
+    codes.x = e2m1_word<F::kQuotient, how.sign>(pairs, magnitudes, d);
+    codes.y = e2m1_word<F::kQuotient, how.sign>(pairs + 4, magnitudes + 4, d);
+  } else {
+    codes.x = fp8_word<F::kKind, F::kQuotient, how.sign, how.round_quotient>(pairs, d);
+    codes.y = fp8_word<F::kKind, F::kQuotient, how.sign, how.round_quotient>(pairs + 2, d);
+    codes.z = fp8_word<F::kKind, F::kQuotient, how.sign, how.round_quotient>(pairs + 4, d);
+    codes.w = fp8_word<F::kKind, F::kQuotient, how.sign, how.round_quotient>(pairs + 6, d);
+  }
+  return codes;
+}
+
+// Chunk `i`, whose 16 numbers are `first` and `second`. Lanes past the end take part in the shuffles.
+template <class Rule, class Tag>
+__device__ inline void quantize_chunk(const QuantizeBlocks& a, std::int64_t i, uint4 first, uint4 second) {
+  using F = Facts<Rule, Tag>;
+  constexpr Format f = facts_of(Tag::kFormat);
+  const std::uint32_t pairs[8] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
+  std::uint32_t magnitudes[8], top = 0;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    magnitudes[k] = pairs[k] & 0x7fff7fffu;
+    asm("" : "+r"(magnitudes[k]));  // kept: masking again after unpacking takes an instruction more
+    top = __vmaxu2(top, magnitudes[k]);
+  }
+#pragma unroll
+  for (int other = 1; other < F::kLanes; other *= 2) top = __vmaxu2(top, __shfl_xor_sync(~0u, top, other));
+  const std::uint32_t largest = max(top & 0xffffu, top >> 16);
+  const float amax = __uint_as_float(largest > 0x7f80u ? 0x7fc00000u : largest << 16);
+  const ScaleInput<float> input{amax, a.global, a.tensor_amax, DType::kBf16};
+  const ScaleChoice<float> choice = Rule::template scale<float>(f, input);
+  if (i >= a.chunks) return;
+  const uint4 codes = codes_of<Rule, Tag>(pairs, magnitudes, choice.operand, amax);
+  if constexpr (F::kKind == Kind::kE2M1)
+    __stcs(static_cast<uint2*>(a.codes) + i, make_uint2(codes.x, codes.y));
+  else
+    __stcs(static_cast<uint4*>(a.codes) + i, codes);
+  if (F::kLanes > 1 && i % F::kLanes != 0) return;
+  const std::int64_t block = i / F::kLanes;
+  if constexpr (f.scale == kE8M23)
+    static_cast<float*>(a.scales)[block] = nan_as_on_cpu(__uint_as_float(choice.bits), amax, amax);
+  else
+    static_cast<std::uint8_t*>(a.scales)[block] = static_cast<std::uint8_t>(choice.bits);
+  if (largest >= 0x7f80u) atomicMin(a.not_finite, static_cast<Index>(block));
+}
+
+template <class Rule, class Tag, int kAtOnce>
+__global__ void __launch_bounds__(kThreads) quantize_blocks_kernel(QuantizeBlocks a) {
+  const uint4* x = static_cast<const uint4*>(a.x);
+  const std::int64_t i0 = static_cast<std::int64_t>(blockIdx.x) * (kThreads * kAtOnce) + threadIdx.x;
+  uint4 loaded[kAtOnce][2];
+#pragma unroll
+  for (int u = 0; u < kAtOnce; ++u) {
+    const std::int64_t i = i0 + u * kThreads;
+    loaded[u][0] = loaded[u][1] = make_uint4(0, 0, 0, 0);
+    if (i < a.chunks) {
+      loaded[u][0] = __ldcs(x + 2 * i);
+      loaded[u][1] = __ldcs(x + 2 * i + 1);
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < kAtOnce; ++u) quantize_chunk<Rule, Tag>(a, i0 + u * kThreads, loaded[u][0], loaded[u][1]);
+}
+
+template <class Rule, class Tag>
+void launch_quantize_blocks(const QuantizeBlocks& a, NativeStream stream) {
+  constexpr int kAtOnce = 2;
+  const auto blocks = static_cast<unsigned int>(ceil_div(a.chunks, kThreads * kAtOnce));
+  quantize_blocks_kernel<Rule, Tag, kAtOnce><<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(a);
+}
+
+template <class Rule>
+QuantizeBlocksLaunch find_for_format(const Format& format) {
+#define TESSERA_TRY(name)                     \
+  if constexpr (qualifies<Rule, tag::name>()) \
+    if (same_facts(format, tag::name::kFormat)) return &launch_quantize_blocks<Rule, tag::name>;
+  TESSERA_EACH_formats(TESSERA_TRY)
+#undef TESSERA_TRY
+      return nullptr;
+}
+
+}  // namespace
+
+QuantizeBlocksLaunch find_quantize_blocks(const Writer& writer, const Format& format) {
+#define TESSERA_TRY(name) \
+  if (&writer == &writers::name) return find_for_format<decltype(writers::name)::Rule>(format);
+  TESSERA_EACH_writers(TESSERA_TRY)
+#undef TESSERA_TRY
+      return nullptr;
+}
+
+}  // namespace tessera::cuda
