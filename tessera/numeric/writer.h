@@ -102,6 +102,7 @@ struct Writer {
   bool (*supports)(const Format&);
   Sense sense = Sense::kMultiply;
   bool max_rule = true;  // scales are functions of maxima alone: only then may pieces quantize on their own (law 4)
+  bool scales_in_source = false;   // f32 block scales are rounded to the dtype of the weights, and stored in it
   bool whole_blocks_only = false;  // refuses a matrix with a partial block at an edge, as its exporter leaves it alone
   bool (*refuses_non_finite)(const Format&) = [](const Format&) { return false; };  // as its exporter does
 
@@ -124,7 +125,7 @@ struct WriterOf : Writer {
       scale = [](const Format& f, const ScaleInput<float>& in, int candidate) {
         return R::template scale<float>(f, in, candidate);
       };
-      restored = &R::restored;
+      restored = &R::template restored<float>;
     } else {
       scale = [](const Format& f, const ScaleInput<float>& in, int) { return R::template scale<float>(f, in); };
     }

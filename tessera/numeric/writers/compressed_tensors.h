@@ -81,6 +81,7 @@ inline constexpr WriterOf<CompressedTensorsRule<false>> compressed_tensors{
     {.name = "compressed-tensors",
      .description = "compressed-tensors 0.15 and later (llm-compressor)",
      .supports = &CompressedTensorsRule<false>::supports,
-     .sense = Sense::kDivide}};
+     .sense = Sense::kDivide,
+     .scales_in_source = true}};
 
 }  // namespace tessera::writers

@@ -9,6 +9,7 @@ inline constexpr WriterOf<CompressedTensorsRule<true>> compressed_tensors_0_14{
     {.name = "compressed-tensors-0.14",
      .description = "compressed-tensors up to 0.14",
      .supports = &CompressedTensorsRule<true>::supports,
-     .sense = Sense::kDivide}};
+     .sense = Sense::kDivide,
+     .scales_in_source = true}};
 
 }  // namespace tessera::writers

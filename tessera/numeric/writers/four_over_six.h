@@ -25,7 +25,8 @@ struct FourOverSixRule {
     const F operand = code == all_words<F>(0u) ? all<F>(kInfinity) : decoding_scale(Sense::kMultiply, s, in.global);
     return {code, operand};
   }
-  static constexpr float restored(float code_value, float scale, float tensor_amax) {
+  template <class F>
+  static constexpr F restored(F code_value, F scale, float tensor_amax) {
     return code_value * scale * tensor_amax / kRange;
   }
   static constexpr Encode encode(const Format&, DType) { return {.sign = SignOfZero::kMinusZeroOff, .nan_code = 7}; }

@@ -1,0 +1,22 @@
+# tessera_cpu_tiers(target): the units of `target` that are compiled for one instruction set each, kernels/cpu/tier_*.cc,
+# or, on processors that have none of them, the unit that stands in for all (no_tiers.cc).
+# They are optimized in every build: what is left of an inline function there could be kept by the linker for all.
+function(tessera_cpu_tiers target)
+  get_target_property(sources ${target} SOURCES)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    list(FILTER sources EXCLUDE REGEX "kernels/cpu/no_tiers\\.cc$")
+    set(avx2 -mavx2 -mfma -mf16c)
+    set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      list(APPEND avx512 -Wno-uninitialized -Wno-maybe-uninitialized)  # gcc 12 warns of its own header's _mm512_undefined_ps()
+    endif()
+    foreach(tier avx2 avx512)
+      set(tier_sources ${sources})
+      list(FILTER tier_sources INCLUDE REGEX "kernels/cpu/tier_${tier}\\.cc$")
+      set_source_files_properties(${tier_sources} PROPERTIES COMPILE_OPTIONS "-O3;${${tier}}")
+    endforeach()
+  else()
+    list(FILTER sources EXCLUDE REGEX "kernels/cpu/(tier_.*|quantize|observe)\\.cc$")
+  endif()
+  set_property(TARGET ${target} PROPERTY SOURCES ${sources})
+endfunction()

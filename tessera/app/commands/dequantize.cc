@@ -1,0 +1,52 @@
+#include "tessera/app/commands/dequantize.h"
+
+#include "tessera/base/error.h"
+#include "tessera/base/progress.h"
+#include "tessera/weights/dequantize_checkpoint.h"
+
+namespace tessera::commands {
+namespace {
+
+DType parse_dtype(const std::string& name) {
+  if (name == "bf16") return DType::kBf16;
+  if (name == "f32") return DType::kF32;
+  fail(Errc::kInvalid, "dequantize: --dtype is '{}'; f32 and bf16 can be written", name);
+}
+
+class Dequantize final : public app::Command {
+ public:
+  void visit(app::OptionVisitor& v) override {
+    v.positional("IN", in_, "a quantized model, or a GGUF file");
+    v.positional("OUT", out_, "the folder to make; it must not exist");
+    v.option("--dtype", dtype_, "f32|bf16", "of the weights; default bf16, rounded once");
+  }
+
+  app::Answer run(app::Session& session) override {
+    const DType dtype = parse_dtype(dtype_);
+    Stream stream = session.open_stream();
+    const Checkpoint in = Checkpoint::open(in_, {.strict = session.strict});
+    for (const ContainerWarning& w : in.warnings()) session.warn(w);
+    const DequantizeReport report =
+        dequantize_checkpoint(stream, in, out_, {.dtype = dtype, .show_progress = !session.quiet});
+    for (const ContainerWarning& w : report.warnings) session.warn(w);
+    app::Answer answer;
+    answer.json.set("out", out_);
+    answer.json.set("dtype", dtype_);
+    answer.json.set("dequantized", static_cast<std::uint64_t>(report.dequantized));
+    answer.json.set("bytes_before", report.bytes_before);
+    answer.json.set("bytes_after", report.bytes_after);
+    answer.text = fmt::format("{} weights to {}, {} -> {}, in {}\n", report.dequantized, dtype_,
+                              format_bytes(static_cast<double>(report.bytes_before)),
+                              format_bytes(static_cast<double>(report.bytes_after)), out_);
+    return answer;
+  }
+
+ private:
+  std::string in_, out_, dtype_ = "bf16";
+};
+
+}  // namespace
+
+std::unique_ptr<app::Command> make_dequantize() { return std::make_unique<Dequantize>(); }
+
+}  // namespace tessera::commands

@@ -1,0 +1,76 @@
+#include "tessera/app/commands/quantize.h"
+
+#include <map>
+
+#include "tessera/base/error.h"
+#include "tessera/base/progress.h"
+#include "tessera/weights/quantize_checkpoint.h"
+
+namespace tessera::commands {
+namespace {
+
+class Quantize final : public app::Command {
+ public:
+  void visit(app::OptionVisitor& v) override {
+    v.positional("IN", in_, "a model with dense weights");
+    v.positional("OUT", out_, "the folder to make; it must not exist");
+    v.option("--recipe", recipe_, "NAME|FILE", "a format's name, or a YAML file of rules (docs/guide/recipes.md)");
+    v.option("--as", dialect_, "DIALECT", "the dialect to write; default compressed-tensors");
+    v.option("--policy", writer_, "WRITER", "how scales and codes are chosen; default the dialect's own writer");
+    v.list("--set", settings_, "KEY=VALUE", "changes the recipe of a file: rules.0.weight=mxfp8");
+  }
+
+  app::Answer run(app::Session& session) override {
+    require(!recipe_.empty(), Errc::kInvalid,
+            "quantize: --recipe is missing; a format's name (nvfp4) or a YAML file says what to do");
+    const QuantizeOptions options{.recipe = Recipe::read(recipe_, settings_),
+                                  .dialect = &find_dialect(dialect_),
+                                  .writer = writer_.empty() ? nullptr : &find_writer(writer_),
+                                  .key = {.seed = session.seed},
+                                  .show_progress = !session.quiet};
+    Stream stream = session.open_stream();
+    const Checkpoint in = Checkpoint::open(in_, {.strict = session.strict});
+    for (const ContainerWarning& w : in.warnings()) session.warn(w);
+    const QuantizeReport report = quantize_checkpoint(stream, in, out_, options);
+    for (const ContainerWarning& w : report.warnings) session.warn(w);
+    return answer_of(report);
+  }
+
+ private:
+  app::Answer answer_of(const QuantizeReport& report) const {
+    app::Answer answer;
+    answer.json.set("out", out_);
+    answer.json.set("dialect", dialect_);
+    answer.json.set("bytes_before", report.bytes_before);
+    answer.json.set("bytes_after", report.bytes_after);
+    Json& modules = answer.json.set("modules", JsonArray{});
+    std::map<std::pair<std::string, std::string>, std::size_t> counts;
+    for (const QuantizedSummary& q : report.quantized) {
+      Json j;
+      j.set("name", q.module);
+      j.set("format", q.format);
+      j.set("writer", q.writer);
+      j.set("shape", JsonArray{q.extent.rows, q.extent.cols});
+      j.set("bytes_before", q.bytes_before);
+      j.set("bytes_after", q.bytes_after);
+      modules.push(std::move(j));
+      ++counts[{q.format, q.writer}];
+    }
+    for (const auto& [kind, count] : counts)
+      answer.text += fmt::format("{} weights to {} by {}\n", count, kind.first, kind.second);
+    answer.text += fmt::format(
+        "{} -> {} ({:.1f} %), written as {} to {}\n", format_bytes(static_cast<double>(report.bytes_before)),
+        format_bytes(static_cast<double>(report.bytes_after)),
+        100.0 * static_cast<double>(report.bytes_after) / static_cast<double>(report.bytes_before), dialect_, out_);
+    return answer;
+  }
+
+  std::string in_, out_, recipe_, writer_, dialect_ = "compressed-tensors";
+  std::vector<std::string> settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<app::Command> make_quantize() { return std::make_unique<Quantize>(); }
+
+}  // namespace tessera::commands

@@ -1,0 +1,150 @@
+#include "tessera/io/checkpoint.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tessera/io/checkpoint_scan.h"
+
+namespace tessera {
+
+struct Checkpoint::Impl {
+  Container container;
+  CheckpointScan scan;
+  bool strict = false;
+};
+
+std::uint64_t Module::bytes() const {
+  std::uint64_t sum = 0;
+  for (const StoredTensor* part : {codes, scales, global_tensor, activation_tensor})
+    if (part != nullptr) sum += part->bytes;
+  return sum;
+}
+
+std::string_view role_name(Role role) {
+  return std::array{
+      "codes", "scales", "global", "activation", "dense", "kv_scale", "ignored"}[static_cast<std::size_t>(role)];
+}
+
+Checkpoint::Checkpoint(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Checkpoint::~Checkpoint() = default;
+Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
+Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
+
+Checkpoint Checkpoint::open(const std::string& path, const OpenOptions& options) {
+  auto impl = std::make_unique<Impl>(Impl{Container::open(path), {}, options.strict});
+  impl->scan = scan_checkpoint(impl->container);
+  return Checkpoint(std::move(impl));
+}
+
+const Container& Checkpoint::container() const { return impl_->container; }
+const ModelConfig& Checkpoint::config() const { return impl_->scan.config; }
+const Declaration* Checkpoint::declared() const { return impl_->scan.declared.get(); }
+std::span<const Module> Checkpoint::modules() const { return impl_->scan.modules; }
+std::span<const Problem> Checkpoint::problems() const { return impl_->scan.problems; }
+std::span<const ContainerWarning> Checkpoint::warnings() const { return impl_->scan.warnings; }
+
+const Module* Checkpoint::find(std::string_view name) const {
+  const auto& modules = impl_->scan.modules;
+  const auto it = std::lower_bound(modules.begin(), modules.end(), name,
+                                   [](const Module& m, std::string_view n) { return m.name < n; });
+  return it != modules.end() && it->name == name ? &*it : nullptr;
+}
+
+Checkpoint::Place Checkpoint::place(const StoredTensor& tensor) const {
+  const auto it = impl_->scan.places.find(&tensor);
+  return it == impl_->scan.places.end() ? Place{} : it->second;
+}
+
+void Checkpoint::require_usable() const {
+  std::size_t harmful = 0;
+  const Problem* first = nullptr;
+  for (const Problem& p : problems()) {
+    if (p.harmless) continue;
+    if (first == nullptr) first = &p;
+    ++harmful;
+  }
+  if (first != nullptr) {
+    Error error(first->error, harmful == 1 ? first->message
+                                           : fmt::format("{} (and {} more problems: `tessera inspect` lists them)",
+                                                         first->message, harmful - 1));
+    error.in_tensor(first->tensor);
+    throw error;
+  }
+  if (!impl_->strict || impl_->scan.contradictions.empty()) return;
+  const ContainerWarning& w = impl_->scan.contradictions.front();
+  Error error(Errc::kCorrupt, w.message + " (--strict takes no contradiction)");
+  error.in_tensor(w.tensor);
+  throw error;
+}
+
+Tensor Checkpoint::load_tensor(const StoredTensor& tensor) const {
+  Tensor result(tensor.dtype, tensor.shape);
+  impl_->container.read(tensor, 0, result.span());
+  return result;
+}
+
+QuantizedTensor Checkpoint::load(const Module& module) const {
+  return load_rows(module, 0, module.reading.extent.rows);
+}
+
+QuantizedTensor Checkpoint::load_rows(const Module& module, std::int64_t begin, std::int64_t end) const {
+  const Reading& r = module.reading;
+  TESSERA_ASSERT(module.is_quantized() && r.complaints.empty());
+  const Block block = block_in(r.format, r.extent);
+  const std::int64_t step =
+      r.format.block.rows == 0 ? 1 : block.rows;  // one scale for all rows serves any part of them
+  require(0 <= begin && begin <= end && end <= r.extent.rows && begin % step == 0 &&
+              (end % step == 0 || end == r.extent.rows),
+          Errc::kShape, "{}: rows {} to {} of {} do not end on blocks of {} rows", module.name, begin, end,
+          r.extent.rows, step);
+  // A block of "all rows" or "the whole row" keeps its size in a part, so that the grid of the part is right.
+  Format format = r.format;
+  if (begin != 0 || end != r.extent.rows)
+    format.block = {format.block.cols, format.block.rows == 0 ? r.extent.rows : format.block.rows};
+  QuantizedTensor q = empty_quantized(format, {end - begin, r.extent.cols});
+  q.sense = module.global ? module.global->sense : r.sense;
+  q.reads_minus_zero = r.spelling->reads_minus_zero;
+  const auto row = static_cast<std::uint64_t>(row_bytes(format, r.extent.cols));
+  impl_->container.read(*module.codes, static_cast<std::uint64_t>(begin) * row, q.codes.span());
+  // Scales that are f32 in memory stand as F32, BF16 or F16.
+  const bool bytes = q.scales.dtype() == DType::kU8;
+  const Tensor stored(bytes ? DType::kU8 : module.scales->dtype, q.scales.shape());
+  const std::size_t scale_row = tensor_bytes(stored.dtype(), std::vector{scale_extent(format, q.extent).cols});
+  impl_->container.read(*module.scales, static_cast<std::uint64_t>(begin / block.rows) * scale_row, stored.span());
+  if (bytes) {
+    q.scales = stored;
+  } else {
+    q.stored_scale = stored.dtype();
+    for (std::int64_t i = 0; i < stored.count(); ++i) q.scales.as<float>()[i] = element_as_float(stored, i);
+  }
+  if (module.global) q.global.as<float>()[0] = module.global->bits;
+  require_scales(q, module.scales->name);
+  return q;
+}
+
+void require_scales(const QuantizedTensor& q, std::string_view name) {
+  const std::int64_t cols = scale_extent(q.format, q.extent).cols;
+  const auto refuse = [&](std::int64_t i, const std::string& what, std::string_view remedy) {
+    Error error(Errc::kCorrupt, fmt::format("{}[{}, {}] is {}; {}", name, i / cols, i % cols, what, remedy));
+    error.in_tensor(std::string(name));
+    throw error;
+  };
+  for (std::int64_t i = 0; i < q.scales.count(); ++i) {
+    if (q.scales.dtype() == DType::kF32) {
+      const float s = q.scales.as<float>()[i];
+      if (!is_finite(s) || s < 0)
+        refuse(i, fmt::format("{}", s), "a scale is a finite number, 0 or more; export the model again");
+      continue;
+    }
+    const std::uint8_t byte = q.scales.as<std::uint8_t>()[i];
+    if (q.format.scale == kE8M0 && byte == 255) refuse(i, "the NaN of E8M0 (255)", "export the model again");
+    if (q.format.scale != kE4M3) continue;
+    if ((byte & 0x7f) == 0x7f)
+      refuse(i, fmt::format("NaN (byte 0x{:02X})", byte),
+             "some exporters wrote it for what exceeds 448; export the model again");
+    if (byte > 0x80)
+      refuse(i, fmt::format("negative (byte 0x{:02X})", byte), "block scales are 0 or more; export the model again");
+  }
+}
+
+}  // namespace tessera

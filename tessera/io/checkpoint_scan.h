@@ -1,0 +1,24 @@
+// The scan of a container's headers that makes a Checkpoint: modules, problems, contradictions.
+#pragma once
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "tessera/io/checkpoint.h"
+
+namespace tessera {
+
+struct CheckpointScan {
+  ModelConfig config;
+  std::unique_ptr<Declaration> declared;
+  std::vector<Module> modules;
+  std::unordered_map<const StoredTensor*, Checkpoint::Place>
+      places;  // of tensors that belong to a module, and of KV scales
+  std::vector<Problem> problems;
+  std::vector<ContainerWarning> warnings;        // the container's, and the contradictions
+  std::vector<ContainerWarning> contradictions;  // between what is declared and what is there
+};
+
+CheckpointScan scan_checkpoint(const Container& container);
+
+}  // namespace tessera

@@ -1,0 +1,98 @@
+// A Dialect is how one exporter spells quantized weights: which suffix of a module's name holds which part, with which
+// dtype, and in which sense a global is meant. One file a dialect, io/dialects/NAME.h (its declarations in NAME.cc
+// beside it).
+//
+// The tensors decide, module by module: names, dtypes, shapes. What a configuration claims is a hint where they leave a
+// choice (a block size, who wrote it), and a warning where it contradicts them. So a checkpoint that mixes formats and
+// dialects is not a case.
+// Source: spec/checkpoint-dialects.md 1 and 4.3; docs/formats/ has a page for each.
+#pragma once
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/error.h"
+#include "tessera/io/container.h"
+#include "tessera/io/declaration.h"
+#include "tessera/numeric/writer.h"
+
+namespace tessera {
+
+// How a writer of the dialect shapes block scales, given their grid of [R, C]. Readers take any of them: axes of length
+// one come and go among releases, and the grid is known from the weight.
+enum class ScaleShape : std::uint8_t {
+  kGrid,        // [R, C]
+  kScalar,      // [], of a grid of one
+  kOne,         // [1], of a grid of one
+  kVector,      // [R], of a grid of one column
+  kSpacedGrid,  // [R, 1, C, 1]
+};
+
+// One format of the dialect. Dtypes are safetensors names separated by a space; the first is what is written.
+struct Spelling {
+  std::string_view format;               // a name, or "fp8_block*": the block that the declaration says, else 128 x 128
+  std::string_view codes, codes_dtypes;  // suffix: "weight_packed", "U8 F4"
+  std::string_view scales{}, scales_dtypes{};
+  ScaleShape scale_shape = ScaleShape::kGrid;
+  std::string_view global{};  // suffix; F32, one element. "": none
+  Sense sense = Sense::kMultiply;
+  ScaleShape one_shape = ScaleShape::kScalar;  // of global and activation: kScalar [] or kOne [1]
+  std::string_view activation{};               // suffix of a static activation scale, where the dialect has one
+  Sense activation_sense =
+      Sense::kMultiply;              // kDivide: the stored number multiplies activations when they are quantized
+  std::string_view tolerated_one{};  // suffix of a tensor that carries nothing when it holds 1, and else refuses
+  bool reads_minus_zero = true;      // false: code 8 of E2M1 is read as +0
+};
+
+struct WrittenModel;  // io/declaration.h
+
+struct Dialect {
+  std::string_view name;
+  std::string_view description;
+  std::span<const Spelling> spellings;
+  // Siblings that share one global, by the last parts of their names: "q_proj k_proj v_proj".
+  std::span<const std::string_view> fused;
+  std::string_view writer;  // whose rule `quantize --as` uses unless told otherwise
+  // What the configuration says of the modules, where it is of this dialect; null otherwise.
+  std::unique_ptr<Declaration> (*read_declaration)(const ModelConfig& config);
+  // Writes the dialect's declaration of a model into its configuration files. Null: nothing is declared.
+  void (*write_declaration)(const WrittenModel& model, ModelConfig& config);
+};
+
+std::span<const Dialect* const> all_dialects();      // one per file of io/dialects/
+const Dialect& find_dialect(std::string_view name);  // throws kNotFound, listing the names
+
+using ModuleTensors = std::map<std::string, const StoredTensor*, std::less<>>;  // by suffix
+
+struct Complaint {
+  Errc code;
+  std::string tensor;  // full name
+  std::string message;
+};
+
+// How one module's tensors are understood.
+struct Reading {
+  const Dialect* dialect = nullptr;
+  const Spelling* spelling = nullptr;
+  Format format{};
+  Extent extent{};
+  Sense sense = Sense::kMultiply;
+  std::vector<Complaint> complaints{};  // empty: every tensor of the module is explained
+};
+
+// The best reading of a module's tensors, those of its name `base`; nothing where none of them is a weight.
+// With no complaints it is certain: every other reading without complaints decodes to the same values (else that is a
+// complaint of kCorrupt that names both). With complaints it is the nearest one, and they say what is wrong with it.
+std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors, const Declaration* declared);
+
+// True of a suffix that some dialect gives a meaning: "weight_scale". The rest of a name before it is a module.
+bool is_module_suffix(std::string_view suffix);
+// True where the suffix is of scales (block, global or activation): alone, such a tensor is an orphan.
+bool is_scale_suffix(std::string_view suffix);
+// The dialect's spelling of a format, or null where it cannot say it.
+const Spelling* find_spelling(const Dialect& dialect, const Format& format);
+
+}  // namespace tessera

@@ -1,0 +1,21 @@
+// Weights that are not quantized: NAME.weight in bf16, f16 or f32.
+// Source: what every exporter leaves alone.
+#pragma once
+#include "tessera/io/dialect.h"
+
+namespace tessera::dialects {
+
+inline constexpr Spelling kDense[] = {
+    {.format = "bf16", .codes = "weight", .codes_dtypes = "BF16"},
+    {.format = "f16", .codes = "weight", .codes_dtypes = "F16"},
+    {.format = "f32", .codes = "weight", .codes_dtypes = "F32"},
+};
+inline constexpr Dialect dense{.name = "dense",
+                               .description = "unquantized weights",
+                               .spellings = kDense,
+.fused = {},
+                               .writer = "",
+                               .read_declaration = [](const ModelConfig&) { return std::unique_ptr<Declaration>(); },
+                               .write_declaration = nullptr};
+
+}  // namespace tessera::dialects

@@ -1,0 +1,70 @@
+// NVIDIA Model Optimizer's Hugging Face export. Every scale multiplies; its class for E2M1 reads code 8 as +0.
+// Source: NVIDIA/Model-Optimizer 0.47, torch/export/; docs/formats/modelopt.md.
+#pragma once
+#include "tessera/io/dialect.h"
+
+namespace tessera::dialects {
+
+std::unique_ptr<Declaration> read_modelopt(const ModelConfig& config);
+void write_modelopt(const WrittenModel& model, ModelConfig& config);
+
+inline constexpr Spelling kModelopt[] = {
+    {.format = "nvfp4",
+     .codes = "weight",
+     .codes_dtypes = "U8 I8 F4",
+     .scales = "weight_scale",
+     .scales_dtypes = "F8_E4M3",
+     .global = "weight_scale_2",
+     .activation = "input_scale",
+     .reads_minus_zero = false},
+    {.format = "nvfp4_32",
+     .codes = "weight",
+     .codes_dtypes = "U8 I8 F4",
+     .scales = "weight_scale",
+     .scales_dtypes = "F8_E4M3",
+     .global = "weight_scale_2",
+     .activation = "input_scale",
+     .reads_minus_zero = false},
+    {.format = "mxfp4",
+     .codes = "weight",
+     .codes_dtypes = "U8 I8 F4",
+     .scales = "weight_scale",
+     .scales_dtypes = "U8 F8_E8M0"},
+    {.format = "mxfp8",
+     .codes = "weight",
+     .codes_dtypes = "F8_E4M3",
+     .scales = "weight_scale",
+     .scales_dtypes = "U8 F8_E8M0"},
+    {.format = "fp8",
+     .codes = "weight",
+     .codes_dtypes = "F8_E4M3",
+     .scales = "weight_scale",
+     .scales_dtypes = "F32 BF16",
+     .scale_shape = ScaleShape::kScalar,
+     .activation = "input_scale"},
+    {.format = "fp8_channel",
+     .codes = "weight",
+     .codes_dtypes = "F8_E4M3",
+     .scales = "weight_scale",
+     .scales_dtypes = "F32 BF16",
+     .scale_shape = ScaleShape::kVector,
+     .activation = "input_scale"},
+    {.format = "fp8_block",
+     .codes = "weight",
+     .codes_dtypes = "F8_E4M3",
+     .scales = "weight_scale",
+     .scales_dtypes = "F32 BF16",
+     .scale_shape = ScaleShape::kSpacedGrid,
+     .activation = "input_scale"},
+};
+inline constexpr std::string_view kModeloptFused[] = {"q_proj k_proj v_proj", "gate_proj up_proj", "w1 w3", "q_a_proj kv_a_proj_with_mqa", "in_proj_qkv in_proj_z"};
+
+inline constexpr Dialect modelopt{.name = "modelopt",
+                                  .description = "NVIDIA Model Optimizer: every scale multiplies",
+                                  .spellings = kModelopt,
+.fused = kModeloptFused,
+                                  .writer = "modelopt",
+                                  .read_declaration = &read_modelopt,
+                                  .write_declaration = &write_modelopt};
+
+}  // namespace tessera::dialects

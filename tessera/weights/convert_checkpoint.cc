@@ -1,0 +1,184 @@
+#include "tessera/weights/convert_checkpoint.h"
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+#include "tessera/io/module_names.h"
+#include "tessera/kernels/quantize.h"
+#include "tessera/weights/dequantize_checkpoint.h"
+#include "tessera/weights/model_output.h"
+#include "tessera/weights/spelled.h"
+
+namespace tessera {
+namespace {
+
+struct Job {
+  const Module* module = nullptr;
+  Spelled spelled;
+  bool requantize = false;
+};
+
+// The sense of the file when `s` is written: globals, and activation scales.
+void keep_original(ModelPlan& plan, const std::string& name, const StoredGlobal& original, Sense target) {
+  if (original.sense != target) plan.globals.keep(name, original);
+}
+
+DType stored_scale_of(const Module& m) {
+  return m.scales->dtype == DType::kBf16 || m.scales->dtype == DType::kF16 ? m.scales->dtype : DType::kF32;
+}
+
+std::vector<Job> plan_jobs(const Checkpoint& in, const ConvertOptions& options, ConvertReport& report) {
+  const Dialect& target = *options.dialect;
+  std::vector<Job> jobs;
+  std::map<std::string, std::vector<std::string>> refused;  // format -> modules
+  for (const Module& m : in.modules()) {
+    if (!m.is_quantized()) continue;
+    std::optional<Spelled> spelled = spell(target, m.name, m.reading.format, m.reading.extent, stored_scale_of(m));
+    bool requantize = false;
+    if (!spelled && options.requantize) {
+      const Format* nearest = nearest_format(target, m.reading.format);
+      if (nearest != nullptr) spelled = spell(target, m.name, *nearest, m.reading.extent, DType::kF32);
+      requantize = spelled.has_value();
+      if (requantize)
+        report.requantized.push_back(
+            fmt::format("{}: {} -> {}", m.name, format_label(m.reading.format), nearest->name));
+    }
+    if (!spelled) {
+      refused[format_label(m.reading.format)].push_back(m.name);
+      continue;
+    }
+    spelled->has_activation = m.activation.has_value() && !spelled->spelling->activation.empty();
+    if (m.activation && !spelled->has_activation)
+      report.warnings.push_back({"activation_scale_dropped", m.activation_tensor->name,
+                                 fmt::format("{} is left out: {} has no activation scale for {}",
+                                             m.activation_tensor->name, target.name, format_label(m.reading.format))});
+    jobs.push_back({&m, std::move(*spelled), requantize});
+  }
+  std::string listed;
+  for (const auto& [format, modules] : refused)
+    listed += fmt::format("{}{} ({} modules, {} the first)", listed.empty() ? "" : ", ", format, modules.size(),
+                          modules.front());
+  std::string able;
+  for (const Spelling& s : target.spellings) able.append(able.empty() ? "" : ", ").append(s.format);
+  require(refused.empty(), Errc::kUnsupported,
+          "{} cannot say {}; it says {}. --requantize changes such weights to its nearest format", target.name, listed,
+          able);
+  return jobs;
+}
+
+// Tensors that belong to no quantized weight: as they are; KV scales in the target's shape.
+PlannedTensor planned_plain(const Checkpoint& in, const StoredTensor& t, const Dialect& target) {
+  const Checkpoint::Place place = in.place(t);
+  PlannedTensor plan{t.name, t.dtype, t.shape, place.module};
+  if (place.role == Role::kKvScale && t.elements() == 1 && !target.spellings.empty())
+    plan.shape = target.spellings.front().one_shape == ScaleShape::kOne ? Shape{1} : Shape{};
+  return plan;
+}
+
+WrittenModel declared_model(const Checkpoint& in, const std::vector<Job>& jobs, bool has_kv_scales) {
+  WrittenModel model{.quantized = {}, .dense = {}, .has_kv_scales = has_kv_scales};
+  for (const Job& job : jobs)
+    model.quantized.push_back({job.module->name, job.spelled.format, job.module->activation_scheme});
+  for (const Module& m : in.modules()) {
+    const ModuleKind kind = module_kind(m.name);
+    if (!m.is_quantized() && m.codes->shape.size() == 2 && kind != ModuleKind::kEmbedding && kind != ModuleKind::kNorm)
+      model.dense.push_back(m.name);
+  }
+  return model;
+}
+
+void write_numbers(const Job& job, ShardedWriter& writer, float global) {
+  if (job.spelled.format.has_global) write_global(writer, job.spelled, global);
+  if (job.spelled.has_activation)
+    write_activation(writer, job.spelled,
+                     across_sense(*job.module->activation, job.spelled.spelling->activation_sense));
+}
+
+void convert_module(const Checkpoint& in, const Job& job, ShardedWriter& writer, Progress& progress) {
+  const Module& m = *job.module;
+  const std::int64_t rows = m.reading.extent.rows;
+  const bool one_scale = m.reading.format.block.rows == 0;
+  // A single scale for all rows is written once, so such a matrix goes in one piece.
+  const std::int64_t step =
+      one_scale ? std::max<std::int64_t>(1, rows) : stripe_rows(m.reading.format, m.reading.extent, 8);
+  for (std::int64_t row = 0; row < rows; row += step) {
+    const std::int64_t end = std::min(row + step, rows);
+    write_rows(writer, job.spelled, in.load_rows(m, row, end), row);
+    progress.add(m.codes->bytes * static_cast<std::uint64_t>(end - row) / static_cast<std::uint64_t>(rows));
+  }
+  write_numbers(job, writer, m.global ? across_sense(*m.global, job.spelled.spelling->sense) : 1.f);
+}
+
+// Through f32, by the target's own writer; the whole matrix, since its global may need the maximum.
+void requantize_module(Stream& stream, const Checkpoint& in, const Job& job, const Dialect& target,
+                       ShardedWriter& writer, Progress& progress) {
+  const Writer* own = target.writer.empty() ? nullptr : &find_writer(target.writer);
+  if (own != nullptr && !own->supports(job.spelled.format)) own = nullptr;
+  const QuantizedTensor q = quantize(stream, dequantize(stream, in.load(*job.module)), {job.spelled.format, own});
+  write_rows(writer, job.spelled, q, 0);
+  const StoredGlobal global{job.spelled.format.has_global ? q.global.as<float>()[0] : 1.f, q.sense};
+  write_numbers(job, writer, across_sense(global, job.spelled.spelling->sense));
+  progress.add(job.module->codes->bytes);
+}
+
+}  // namespace
+
+ConvertReport convert_checkpoint(Stream& stream, const Checkpoint& in, const std::string& out,
+                                 const ConvertOptions& options) {
+  require(stream.device().is_cpu(), Errc::kUnsupported, "convert works on the CPU: files are read and written there");
+  in.require_usable();
+  ConvertReport report;
+  const std::vector<Job> jobs = plan_jobs(in, options, report);
+  require(!jobs.empty(), Errc::kInvalid, "{} holds no quantized weights: `tessera quantize` makes them",
+          in.container().path());
+  ModelPlan plan{.tensors = {}, .config = in.config(), .globals = {}};
+  erase_declarations(plan.config);
+  std::map<std::string, const Job*, std::less<>> job_of;
+  for (const Job& job : jobs) job_of[job.module->name] = &job;
+  std::vector<std::pair<const StoredTensor*, std::string>> copied;
+  std::uint64_t work = 0;
+  bool has_kv_scales = false;
+  for (const StoredTensor& t : in.container().tensors()) {
+    report.bytes_before += t.bytes;
+    const Checkpoint::Place place = in.place(t);
+    const auto it = place.role == Role::kKvScale ? job_of.end() : job_of.find(place.module);
+    if (it == job_of.end()) {
+      plan.tensors.push_back(planned_plain(in, t, *options.dialect));
+      copied.emplace_back(&t, t.name);
+      work += t.bytes;
+      has_kv_scales = has_kv_scales || place.role == Role::kKvScale;
+    } else if (&t == it->second->module->codes) {
+      for (PlannedTensor& p : planned_tensors(it->second->spelled)) plan.tensors.push_back(std::move(p));
+      work += t.bytes;
+    } else if (place.role == Role::kIgnored) {
+      report.warnings.push_back({"left_out", t.name, fmt::format("{} is left out: nothing uses it", t.name)});
+    }
+  }
+  for (const PlannedTensor& p : plan.tensors) report.bytes_after += planned_bytes(p);
+  for (const Job& job : jobs) {
+    const Spelling& s = *job.spelled.spelling;
+    if (job.module->global && !job.requantize)
+      keep_original(plan, job.spelled.global_name(), *job.module->global, s.sense);
+    if (job.spelled.has_activation)
+      keep_original(plan, job.spelled.activation_name(), *job.module->activation, s.activation_sense);
+  }
+  if (plan.config.config.is_object())
+    options.dialect->write_declaration(declared_model(in, jobs, has_kv_scales), plan.config);
+  Progress progress("converting", work, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever);
+  ModelOutput output(in, out, std::move(plan));
+  run_jobs(stream.pool(), jobs.size() + copied.size(), [&](std::size_t i) {
+    if (i >= jobs.size()) {
+      const auto& [tensor, name] = copied[i - jobs.size()];
+      return copy_tensor(in.container(), *tensor, name, output.writer(), progress);
+    }
+    if (!jobs[i].requantize) return convert_module(in, jobs[i], output.writer(), progress);
+    Stream own(kCpu, 1);
+    own.set_cpu_tier(stream.cpu_tier());
+    requantize_module(own, in, jobs[i], *options.dialect, output.writer(), progress);
+  });
+  report.converted = jobs.size();
+  output.commit();
+  return report;
+}
+
+}  // namespace tessera
