@@ -1,0 +1,175 @@
+// Values of one row: general loops that follow the reference for every format, and a fast one for codes of 4 bits into
+// 16-bit floats, which looks values up in a table of 16 made for each block.
+#pragma once
+#include "tessera/kernels/cpu/lane_kernels.h"
+#include "tessera/kernels/cpu/lane_types.h"
+#include "tessera/numeric/writer.h"
+
+namespace tessera::cpu {
+
+using tessera_lanes::DecodeFacts;
+using tessera_lanes::DecodeRow;
+
+inline constexpr std::int64_t kFactorRun = 256;  // blocks whose factors are computed at a time
+
+// How codes become values: f32(f32(code * before) * factor of the block).
+struct Order {
+  float before = 1;  // 1, or 1 / global for kReciprocalFirst
+  Sense sense = Sense::kMultiply;
+  float global = 1;
+  bool has_global = false;
+};
+
+// Factors of `count` blocks; to has room for a multiple of kLanes. Returns whether all are finite.
+template <class Ops>
+bool block_factors(const Format& format, const Order& order, const void* scales, std::int64_t first, std::int64_t count,
+                   float* to) {
+  using F = typename Ops::F;
+  Int<F> finite = Int<F>{} - 1;
+  for (std::int64_t i = 0; i < count; i += Ops::kLanes) {
+    const std::int64_t left = count - i;
+    const auto n = static_cast<std::size_t>(left < Ops::kLanes ? left : Ops::kLanes);
+    Word<F> bits{};
+    if (format.scale == kE8M23) {
+      __builtin_memcpy(&bits, static_cast<const float*>(scales) + first + i, n * sizeof(float));
+    } else {
+      typename Ops::ByteLanes bytes{};
+      __builtin_memcpy(&bytes, static_cast<const std::uint8_t*>(scales) + first + i, n);
+      bits = __builtin_convertvector(bytes, Word<F>);
+    }
+    F factor = decode_scale_bits<F>(format, bits);
+    if (order.has_global && order.sense != Sense::kReciprocalFirst)
+      factor = decoding_scale<F>(order.sense, factor, order.global);
+    const auto ok = (factor >= all<F>(0.f)) & (factor < all<F>(kInfinity));
+    finite &= left >= Ops::kLanes ? ok : ok | Ops::lanes_from(static_cast<int>(left));
+    store(to + i, factor);
+  }
+  return Ops::all_lanes(finite);
+}
+
+template <class Ops>
+void store_values(DType into, typename Ops::F value, std::uint8_t* to) {
+  if (into == DType::kF32)
+    store(to, value);
+  else
+    store(to, __builtin_convertvector(rounded_bits16<Ops>(into, value), typename Ops::HalfH));
+}
+
+// Elements [begin, end) of the row, the first at the start of a block and of a byte.
+template <class Ops>
+void decode_general(const DecodeFacts& facts, const Order& order, const DecodeRow& row, const float* factors,
+                    std::int64_t begin, std::int64_t end) {
+  using F = typename Ops::F;
+  const auto format = struct_at<Format>(facts.format);
+  const auto into = static_cast<DType>(facts.into);
+  const std::int64_t size = bytes_of(into);
+  const bool nibbles = format.element.bits() == 4;
+  alignas(64) std::uint8_t codes[kChunk], packed[kChunk / 2], values[kChunk * 4];
+  alignas(64) float factor[kChunk];
+  std::int64_t left = row.block;
+  for (std::int64_t at = begin; at < end; at += kChunk) {
+    const std::int64_t n = end - at < kChunk ? end - at : kChunk;
+    if (nibbles) {
+      __builtin_memcpy(packed, row.codes + at / 2, static_cast<std::size_t>((n + 1) / 2));
+      for (std::int64_t k = (n + 1) / 2; k < kChunk / 2; ++k) packed[k] = 0;
+      unpack_nibbles<Ops>(packed, codes);
+    } else {
+      __builtin_memcpy(codes, row.codes + at, static_cast<std::size_t>(n));
+      for (std::int64_t k = n; k < kChunk; ++k) codes[k] = 0;
+    }
+    for (std::int64_t k = 0; k < n; ++k) {
+      factor[k] = *factors;
+      if (--left == 0) {
+        left = row.block;
+        ++factors;
+      }
+    }
+    for (std::int64_t k = n; k < kChunk; ++k) factor[k] = 0;
+    for (std::int64_t k = 0; k < kChunk; k += Ops::kLanes) {
+      F value = decode_element<Ops>(format.element, load_bytes<Ops>(codes + k));
+      if (!facts.reads_minus_zero) value = value + 0.f;
+      if (order.has_global && order.sense == Sense::kReciprocalFirst) value = value * order.before;
+      store_values<Ops>(into, value * load<F>(factor + k), values + k * size);
+    }
+    __builtin_memcpy(static_cast<std::uint8_t*>(row.out) + at * size, values, static_cast<std::size_t>(n * size));
+  }
+}
+
+// Blocks of 16 or 32 into bf16 or f16, 4 * kLanes elements at a time; factors are finite and not negative. Each part of
+// 128 bits holds the table of 16 of its elements, low and high bytes apart, and a shuffle of bytes looks them up.
+// Returns how many elements it took.
+template <class Ops, DType kInto, int kBlock>
+std::int64_t decode_tables(const DecodeFacts& facts, const Order& order, const DecodeRow& row, const float* factors,
+                           std::int64_t begin, std::int64_t end) {
+  using F = typename Ops::F;
+  using U = typename Ops::U;
+  constexpr std::int64_t kStep = 4 * Ops::kLanes;
+  const F small = Ops::repeat_quad(0.f, 0.5f, 1.f, 1.5f) * order.before;
+  const F large = Ops::repeat_quad(2.f, 3.f, 4.f, 6.f) * order.before;
+  const U minus = Ops::minus_bytes(facts.reads_minus_zero);  // 0x0080 in words, but for code 8 where that reads as +0
+  const auto rounded = [](F value) -> U {
+    if constexpr (kInto == DType::kBf16)
+      return (word_of(value) + 0x7fffu + ((word_of(value) >> 16) & 1u)) >> 16;
+    else
+      return __builtin_convertvector(Ops::to_f16(value), U);
+  };
+  auto* out = static_cast<std::uint8_t*>(row.out);
+  const bool streams = facts.streams && reinterpret_cast<std::uintptr_t>(out + 2 * begin) % sizeof(U) == 0;
+  std::int64_t at = begin;
+  for (; at + kStep <= end; at += kStep) {
+    const F factor = Ops::template spread_quads<kBlock>(factors + (at - begin) / kBlock);
+    const U words = Ops::pack_words(rounded(small * factor), rounded(large * factor));  // 8 magnitudes a part
+    const U low = words & 0x00ff00ffu, high = (words >> 8) & 0x00ff00ffu;
+    const U low_table = Ops::pack_halves(low, low), high_table = Ops::pack_halves(high, high | minus);
+    const U codes = Ops::nibbles_to_bytes(row.codes + at / 2);
+    const U low_bytes = Ops::look_up(low_table, codes), high_bytes = Ops::look_up(high_table, codes);
+    U first, second;
+    Ops::join_bytes(low_bytes, high_bytes, first, second);
+    std::uint8_t* to = out + 2 * at;
+    if (streams) {
+      Ops::stream(to, first);
+      Ops::stream(to + sizeof(U), second);
+    } else {
+      store(to, first);
+      store(to + sizeof(U), second);
+    }
+  }
+  return at - begin;
+}
+
+template <class Ops>
+std::int64_t decode_fast(const DecodeFacts& facts, const Order& order, const DecodeRow& row, const float* factors,
+                         std::int64_t begin, std::int64_t end) {
+  const auto format = struct_at<Format>(facts.format);
+  const auto into = static_cast<DType>(facts.into);
+  if (format.element != kE2M1 || !(order.before > 0) || !(order.before < kInfinity)) return 0;
+  if (row.block == 16 && into == DType::kBf16)
+    return decode_tables<Ops, DType::kBf16, 16>(facts, order, row, factors, begin, end);
+  if (row.block == 32 && into == DType::kBf16)
+    return decode_tables<Ops, DType::kBf16, 32>(facts, order, row, factors, begin, end);
+  if (row.block == 16 && into == DType::kF16)
+    return decode_tables<Ops, DType::kF16, 16>(facts, order, row, factors, begin, end);
+  if (row.block == 32 && into == DType::kF16)
+    return decode_tables<Ops, DType::kF16, 32>(facts, order, row, factors, begin, end);
+  return 0;
+}
+
+template <class Ops>
+void decode(const DecodeFacts& facts, const DecodeRow& row) {
+  const auto format = struct_at<Format>(facts.format);
+  Order order{
+      .before = 1, .sense = static_cast<Sense>(facts.sense), .global = facts.global, .has_global = format.has_global};
+  if (order.has_global && order.sense == Sense::kReciprocalFirst) order.before = 1.f / order.global;
+  alignas(64) float factors[kFactorRun + Ops::kLanes];
+  // Runs of blocks start on a byte: a block of one odd column, of codes of 4 bits, is no format's.
+  for (std::int64_t first = 0; first * row.block < row.count; first += kFactorRun) {
+    const std::int64_t begin = first * row.block;
+    const std::int64_t left = row.count - begin, run = kFactorRun * row.block, end = begin + (left < run ? left : run);
+    const std::int64_t blocks = (end - begin + row.block - 1) / row.block;
+    const bool finite = block_factors<Ops>(format, order, row.scales, first, blocks, factors);
+    const std::int64_t done = finite ? decode_fast<Ops>(facts, order, row, factors, begin, end) : 0;
+    if (begin + done < end) decode_general<Ops>(facts, order, row, factors + done / row.block, begin + done, end);
+  }
+}
+
+}  // namespace tessera::cpu

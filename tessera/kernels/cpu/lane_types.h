@@ -1,0 +1,127 @@
+// Vectors of a tier: loads, stores and conversions that need no instruction of their own. `Ops` is the tier's set of
+// types and instructions (tier_avx512.cc says what it must have).
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "tessera/numeric/lanes.h"
+
+namespace tessera::cpu {
+
+inline constexpr std::int64_t kChunk = 64;  // elements that the general loops take at a time
+
+template <class V>
+V load(const void* from) {
+  V v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class V>
+void store(void* to, V v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+template <class T>
+T struct_at(const void* bytes) {
+  T value;
+  __builtin_memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+template <class Ops>
+using FloatsOf = typename Ops::F;
+template <class Ops>
+using WordsOf = typename Ops::U;
+
+constexpr int bytes_of(DType t) { return t == DType::kF32 ? 4 : 2; }
+
+// kLanes values from `x`, widened exactly; a NaN of f16 becomes the one that decode() gives.
+template <class Ops, DType kSource>
+typename Ops::F load_floats(const void* x) {
+  using F = typename Ops::F;
+  if constexpr (kSource == DType::kF32) {
+    return load<F>(x);
+  } else {
+    const auto narrow = load<typename Ops::HalfH>(x);
+    if constexpr (kSource == DType::kBf16) {
+      return float_of<F>(__builtin_convertvector(narrow, typename Ops::U) << 16);
+    } else {
+      const F wide = Ops::from_f16(narrow);
+      const Word<F> nan = (word_of(wide) & 0x80000000u) | 0x7fc00000u;
+      return is_nan_lane(wide) ? float_of<F>(nan) : wide;
+    }
+  }
+}
+
+// kLanes words, each a byte.
+template <class Ops>
+void store_bytes(std::uint8_t* to, typename Ops::U words) {
+  store(to, __builtin_convertvector(words, typename Ops::ByteLanes));
+}
+template <class Ops>
+typename Ops::U load_bytes(const std::uint8_t* from) {
+  return __builtin_convertvector(load<typename Ops::ByteLanes>(from), typename Ops::U);
+}
+
+// kChunk bytes that are codes of 4 bits become kChunk / 2 bytes, the first in the low nibble; and back.
+template <class Ops>
+void pack_nibbles(const std::uint8_t* codes, std::uint8_t* to) {
+  using H = typename Ops::HalfH;  // kLanes words of 16 bits
+  for (std::int64_t i = 0; i < kChunk; i += 2 * Ops::kLanes) {
+    const H pair = load<H>(codes + i);
+    const H packed = (pair | (pair >> 4)) & 0xff;
+    store(to + i / 2, __builtin_convertvector(packed, typename Ops::ByteLanes));
+  }
+}
+template <class Ops>
+void unpack_nibbles(const std::uint8_t* packed, std::uint8_t* to) {
+  using H = typename Ops::HalfH;
+  for (std::int64_t i = 0; i < kChunk; i += 2 * Ops::kLanes) {
+    const H byte = __builtin_convertvector(load<typename Ops::ByteLanes>(packed + i / 2), H);
+    store(to + i, (byte & 0xf) | ((byte & 0xf0) << 4));
+  }
+}
+
+// The magnitude of a code of a small element; specials read as the numbers that they are not.
+template <class Ops>
+typename Ops::F decode_number(Element element, typename Ops::U code) {
+  using F = typename Ops::F;
+  const auto mantissa = static_cast<std::uint32_t>(element.mantissa_bits);
+  const std::uint32_t magnitude_mask = (1u << (element.bits() - 1)) - 1u;
+  const Word<F> a = code & magnitude_mask;
+  const F normal = float_of<F>((a << (23u - mantissa)) + (static_cast<std::uint32_t>(127 - element.bias) << 23));
+  const F small = __builtin_convertvector(std::bit_cast<Int<F>>(a), F) * pow2(1 - element.bias - element.mantissa_bits);
+  return a < all_words<F>(1u << mantissa) ? small : normal;
+}
+
+// The value of a code, its specials and its sign.
+template <class Ops>
+typename Ops::F decode_element(Element element, typename Ops::U code) {
+  using F = typename Ops::F;
+  F value = decode_number<Ops>(element, code);
+  const Word<F> a = code & ((1u << (element.bits() - 1)) - 1u);
+  if (element.specials == Specials::kNanOnly) value = a == all_words<F>(nan_code(element)) ? all<F>(kNaN) : value;
+  if (element.specials == Specials::kIeee) {
+    const Word<F> infinity = all_words<F>(max_code(element) + 1u);
+    value = a == infinity ? all<F>(kInfinity) : value;
+    value = a > infinity ? all<F>(kNaN) : value;
+  }
+  const auto sign_shift = static_cast<std::uint32_t>(32 - element.bits());
+  return float_of<F>(word_of(value) | ((code << sign_shift) & 0x80000000u));
+}
+
+// bits16() of lanes.
+template <class Ops>
+typename Ops::U rounded_bits16(DType type, typename Ops::F value) {
+  using F = typename Ops::F;
+  const Word<F> bits = word_of(value), sign = (bits >> 31) << 15;
+  const auto nan = is_nan_lane(value);
+  if (type == DType::kBf16) {
+    const Word<F> rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    return nan ? sign | 0x7fc0u : rounded;
+  }
+  const Word<F> rounded = __builtin_convertvector(Ops::to_f16(value), typename Ops::U);
+  return nan ? sign | 0x7e00u : rounded;
+}
+
+}  // namespace tessera::cpu

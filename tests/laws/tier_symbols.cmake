@@ -1,0 +1,18 @@
+# Law: a unit compiled for one instruction set shares no symbol with the others but its table of kernels. A weak symbol
+# there (an inline function) could be kept by the linker for the whole program.
+execute_process(COMMAND ${NM} -A -C --defined-only --extern-only ${ARCHIVE} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE "\n" ";" lines "${symbols}")
+set(tables 0)
+foreach(line IN LISTS lines)
+  if(NOT line MATCHES "tier_(avx2|avx512)\\.cc")
+    continue()
+  endif()
+  if(line MATCHES " tessera_lanes::kAvx")
+    math(EXPR tables "${tables} + 1")
+  elseif(NOT line MATCHES " (DW.ref.*|__odr_asan.*|.*tessera_avx(2|512)::.*)$")
+    message(FATAL_ERROR "shared with the rest of the program: ${line}")
+  endif()
+endforeach()
+if(NOT tables EQUAL 2)
+  message(FATAL_ERROR "expected the tables of two tiers in ${ARCHIVE}, found ${tables}")
+endif()
