@@ -1,6 +1,8 @@
 #include "tessera/io/gguf_keys.h"
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 
 #include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
@@ -42,6 +44,8 @@ std::optional<double> GgufKeys::real(std::string_view key) {
   const Json* value = find(key);
   if (value == nullptr) return std::nullopt;
   const double wide = naming_key(full(key), [&] { return value->as_double(); });
+  require(std::isfinite(wide), Errc::kCorrupt, "the key {} is {}", full(key), wide);
+  if (std::abs(wide) > std::numeric_limits<float>::max()) return wide;
   const auto narrow = static_cast<float>(wide);
   if (static_cast<double>(narrow) != wide) return wide;  // stored as f64
   char text[32];

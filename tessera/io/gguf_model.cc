@@ -212,6 +212,7 @@ class ModelReader final {
 
   void read_config(GgufKeys& keys) {
     const RopeFrequencies frequencies{keys.real("rope.freq_base").value_or(10000), model_.facts.sizes.head_width};
+    require(frequencies.theta > 0, Errc::kCorrupt, "{} is {}", keys.full("rope.freq_base"), frequencies.theta);
     Json scaling = rope_scaling_of(keys);
     if (rope_divisors_ != nullptr) {
       require(scaling.is_null(), Errc::kUnsupported, "the file scales its rope twice: by keys and by tensor {}",

@@ -86,13 +86,12 @@ class TokenizerWriter final {
 
  private:
   Kind byte_level(const GgufVocabulary& vocabulary) {
-    const std::optional<std::string> named = keys_.text("pre");
-    if (!named)
+    const std::string name = keys_.text("pre").value_or("default");
+    const GgufPreType& pre = find_pre_type(name);
+    if (name == "default")
       files_.remarks.push_back(
           "the file does not name its pre type (tokenizer.ggml.pre); texts are cut as llama.cpp cuts them then, which "
-          "may "
-          "not be how the model was trained");
-    const GgufPreType& pre = find_pre_type(named.value_or("default"));
+          "may not be how the model was trained");
     const JsonArray* merges = keys_.list("merges");
     require(merges != nullptr, Errc::kCorrupt, "this GGUF file has no key {}", keys_.full("merges"));
     return {

@@ -29,7 +29,7 @@ bool is_mergeable(TokenType type) {
   return type == TokenType::kNormal || type == TokenType::kUserDefined || type == TokenType::kUnused;
 }
 
-// The cuts of a piece into two pieces, the longest left part first.
+// The cuts of a piece into two pieces.
 void append_cuts(const GgufVocabulary& vocabulary, std::int64_t piece, std::vector<Merge>& merges) {
   const std::string_view text = vocabulary.token(piece);
   require(text.size() <= kLongestPiece, Errc::kUnsupported, "the token {} has {} bytes; pieces of {} are merged", piece,
@@ -123,8 +123,10 @@ Json merges_from_scores(const GgufVocabulary& vocabulary) {
             vocabulary.score(id));
     if (is_mergeable(vocabulary.type(id))) append_cuts(vocabulary, id, merges);
   }
-  std::stable_sort(merges.begin(), merges.end(), [&](const Merge& a, const Merge& b) {
-    return vocabulary.score(a.piece) > vocabulary.score(b.piece);
+  std::sort(merges.begin(), merges.end(), [&](const Merge& a, const Merge& b) {
+    const float x = vocabulary.score(a.piece), y = vocabulary.score(b.piece);
+    if (x != y) return x > y;
+    return a.piece != b.piece ? a.piece < b.piece : a.cut > b.cut;
   });
   JsonArray pairs;
   pairs.reserve(merges.size());

@@ -97,7 +97,9 @@ std::string list_types(const GgufModel& model) {
   std::map<std::string_view, int> counts;
   for (const GgufTensor& tensor : model.tensors) ++counts[tensor.type->name];
   std::vector<std::pair<std::string_view, int>> sorted(counts.begin(), counts.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   std::string text;
   for (const auto& [name, count] : sorted)
     text += fmt::format("{}{}{} of {}", text.empty() ? "" : ", ", count,
@@ -147,6 +149,7 @@ Json make_source(const GgufModel& model, const GgufImportReport& report) {
   return source;
 }
 
+// Asked before any weight is read: what the tokenizer cannot do stops the import.
 std::optional<GgufTokenizer> make_tokenizer(const GgufModel& model, const GgufImportOptions& options,
                                             GgufImportReport& report) {
   if (options.tokenizer == GgufTokenizerImport::kLeftOut) {
@@ -164,48 +167,55 @@ std::optional<GgufTokenizer> make_tokenizer(const GgufModel& model, const GgufIm
   }
 }
 
-void write_side_files(const OutputFolder& folder, const GgufModel& model, const std::optional<GgufTokenizer>& tokenizer,
-                      const GgufImportOptions& options, const GgufImportReport& report) {
+GgufImportReport begin_report(const GgufModel& model, DType dtype) {
+  GgufImportReport report{.tensors = static_cast<std::int64_t>(model.tensors.size()),
+                          .statement = make_statement(model, dtype),
+                          .left_out = model.left_out,
+                          .warnings = model.warnings};
+  for (const GgufTensor& tensor : model.tensors) report.bytes += tensor_bytes(dtype, tensor.shape);
+  return report;
+}
+
+}  // namespace
+
+GgufSideFiles make_gguf_side_files(const GgufModel& model, const GgufImportOptions& options) {
+  require(options.dtype == DType::kBf16 || options.dtype == DType::kF32, Errc::kInvalid,
+          "a GGUF file is imported as f32 or bf16, not as {}", dtype_name(options.dtype));
+  GgufSideFiles made{.report = begin_report(model, options.dtype), .texts = {}};
+  std::optional<GgufTokenizer> tokenizer = make_tokenizer(model, options, made.report);
   Json config = model.config;
   config.set("torch_dtype", options.dtype == DType::kF32 ? "float32" : "bfloat16");
   auto& fields = config.as_object();
   std::sort(fields.begin(), fields.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   GgufKeys keys(model.container->gguf_metadata(), "tokenizer.ggml.");
-  write_file(folder.file("config.json"), config_text(config));
-  write_file(folder.file("generation_config.json"), config_text(make_generation_config(model.config, keys)));
-  write_file(folder.file("source.json"), config_text(make_source(model, report)));
-  if (!tokenizer) return;
-  write_file(folder.file("tokenizer.json"), tokenizer->tokenizer_json);
-  write_file(folder.file("tokenizer_config.json"), tokenizer->tokenizer_config_json);
-  if (!tokenizer->chat_template.empty()) write_file(folder.file("chat_template.jinja"), tokenizer->chat_template);
+  made.texts.emplace("config.json", config_text(config));
+  const Json generation =
+      naming_file(model.container->path(), [&] { return make_generation_config(model.config, keys); });
+  made.texts.emplace("generation_config.json", config_text(generation));
+  made.texts.emplace("source.json", config_text(make_source(model, made.report)));
+  if (!tokenizer) return made;
+  made.texts.emplace("tokenizer.json", std::move(tokenizer->tokenizer_json));
+  made.texts.emplace("tokenizer_config.json", std::move(tokenizer->tokenizer_config_json));
+  if (!tokenizer->chat_template.empty()) made.texts.emplace("chat_template.jinja", std::move(tokenizer->chat_template));
+  return made;
 }
-
-}  // namespace
 
 GgufImportReport import_gguf(Stream& stream, const Container& container, const std::string& out,
                              const GgufImportOptions& options) {
-  require(options.dtype == DType::kBf16 || options.dtype == DType::kF32, Errc::kInvalid,
-          "a GGUF file is imported as f32 or bf16, not as {}", dtype_name(options.dtype));
   const GgufModel model = read_gguf_model(container);
-  GgufImportReport report{.tensors = static_cast<std::int64_t>(model.tensors.size()),
-                          .statement = make_statement(model, options.dtype),
-                          .left_out = model.left_out,
-                          .warnings = model.warnings};
-  const std::optional<GgufTokenizer> tokenizer = make_tokenizer(model, options, report);
+  GgufSideFiles side = make_gguf_side_files(model, options);
   std::vector<PlannedTensor> plan;
-  for (const GgufTensor& tensor : model.tensors) {
+  for (const GgufTensor& tensor : model.tensors)
     plan.push_back({.name = tensor.hf_name, .dtype = options.dtype, .shape = tensor.shape, .group = {}});
-    report.bytes += tensor_bytes(options.dtype, tensor.shape);
-  }
   OutputFolder folder(out);
-  ShardedWriter writer(
-      folder.path(), std::move(plan),
-      {.largest_shard = options.largest_shard, .metadata = {{"format", "pt"}, {"tessera.source", report.statement}}});
-  write_weights(stream, model, writer, options, report.bytes);
+  ShardedWriter writer(folder.path(), std::move(plan),
+                       {.largest_shard = options.largest_shard,
+                        .metadata = {{"format", "pt"}, {"tessera.source", side.report.statement}}});
+  write_weights(stream, model, writer, options, side.report.bytes);
   writer.finish();
-  write_side_files(folder, model, tokenizer, options, report);
+  for (const auto& [name, text] : side.texts) write_file(folder.file(name), text);
   folder.commit();
-  return report;
+  return side.report;
 }
 
 namespace {

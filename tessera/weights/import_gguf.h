@@ -7,6 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,10 +40,17 @@ struct GgufImportReport {
   std::vector<ContainerWarning> warnings;
 };
 
+// The small files of the folder, name -> text, and what they say in `report`. Reads no weight.
+struct GgufSideFiles {
+  GgufImportReport report;
+  std::map<std::string, std::string> texts;
+};
+GgufSideFiles make_gguf_side_files(const GgufModel& model, const GgufImportOptions& options = {});
+
 // Writes `out`, which must not exist or be empty, whole or not at all. Values are ggml's own in f32 (times the tensor's
 // sidecar NAME.scale, where there is one: one product more in f32), rounded once to the nearest bf16, ties to even;
 // rows in the Hugging Face order. One tensor NAME.weight each; the output head is absent where it is tied.
-// Memory: for each thread of the stream about 16 MB and what the longest row needs; the headers.
+// Memory: for each thread of the stream about 12 MB and what the longest row needs; the headers.
 // Throws as read_gguf_model and make_gguf_tokenizer do, before any weight is read; kInvalid for another dtype or an
 // `out` that is there; kResource. Law: the folder's bytes do not depend on the number of threads.
 GgufImportReport import_gguf(Stream& stream, const Container& container, const std::string& out,
