@@ -49,6 +49,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kLargestIndex = 64u << 20;  // bytes; 30 000 tensors take 3 MB
+
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
 // What a file is, when its name does not say: pickles are told apart from safetensors, whose first bytes are a length.
@@ -105,7 +107,8 @@ void Container::Impl::add_folder() {
 
 void Container::Impl::add_index(const std::string& name) {
   const std::string index_path = join_path(folder, name);
-  const ShardIndex index = naming_file(index_path, [&] { return parse_shard_index(read_side_file(folder, name)); });
+  const ShardIndex index =
+      naming_file(index_path, [&] { return parse_shard_index(read_side_file(folder, name, kLargestIndex)); });
   try {
     for (const std::string& shard : index.files) add_safetensors(existing_member(shard));
   } catch (Error& e) {
@@ -129,11 +132,13 @@ void Container::Impl::check_index(const ShardIndex& index, const std::string& in
                 name);
     total += static_cast<double>(tensor->bytes);
   }
+  std::vector<const StoredTensor*> unmapped;
   for (const StoredTensor& tensor : tensors)
-    if (!index.file_of.contains(tensor.name))
-      warn("unmapped_tensor", tensor.name,
-           fmt::format("{} has tensor '{}', which {} does not name", files[tensor.file].path, printable(tensor.name),
-                       index_path));
+    if (!index.file_of.contains(tensor.name)) unmapped.push_back(&tensor);
+  if (!unmapped.empty())
+    warn("unmapped_tensors", unmapped[0]->name,
+         fmt::format("{} does not name {} of the tensors in its files, the first is '{}' in {}", index_path,
+                     unmapped.size(), printable(unmapped[0]->name), files[unmapped[0]->file].path));
   if (index.total_size && *index.total_size != total)
     warn("total_size", "",
          fmt::format("{} claims {:.0f} bytes of tensors, and there are {:.0f}", index_path, *index.total_size, total));
@@ -168,6 +173,8 @@ Container Container::open(const std::string& path) {
   impl->path = path;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::none)
+    fail_file(Errc::kResource, path, fmt::format("cannot look at {}: {}", path, error.message()));
   if (!fs::exists(status)) fail_file(Errc::kNotFound, path, "there is no file or folder " + path);
   if (fs::is_directory(status)) {
     impl->folder = path;

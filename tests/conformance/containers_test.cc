@@ -335,7 +335,7 @@ TEST_F(MadeContainers, KeepTensorsThatTheIndexForgot) {
   const Container container = Container::open(folder_.string());
   EXPECT_NE(container.find("a_scale"), nullptr);
   ASSERT_EQ(container.warnings().size(), 1u);
-  EXPECT_EQ(container.warnings()[0].code, "unmapped_tensor");
+  EXPECT_EQ(container.warnings()[0].code, "unmapped_tensors");
   EXPECT_EQ(container.warnings()[0].tensor, "a_scale");
 }
 
