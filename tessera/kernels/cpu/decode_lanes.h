@@ -10,6 +10,7 @@ namespace tessera::cpu {
 using tessera_lanes::DecodeFacts;
 using tessera_lanes::DecodeRow;
 
+inline constexpr std::int64_t kByteStep = 32;
 inline constexpr std::int64_t kFactorRun = 256;  // blocks whose factors are computed at a time
 
 // How codes become values: f32(f32(code * before) * factor of the block).
@@ -55,7 +56,7 @@ void store_values(DType into, typename Ops::F value, std::uint8_t* to) {
     store(to, __builtin_convertvector(rounded_bits16<Ops>(into, value), typename Ops::HalfH));
 }
 
-// Elements [begin, end) of the row, the first at the start of a block and of a byte.
+// Elements [begin, end) of the row, the first at the start of a byte; `factors` begin with its block's.
 template <class Ops>
 void decode_general(const DecodeFacts& facts, const Order& order, const DecodeRow& row, const float* factors,
                     std::int64_t begin, std::int64_t end) {
@@ -66,7 +67,7 @@ void decode_general(const DecodeFacts& facts, const Order& order, const DecodeRo
   const bool nibbles = format.element.bits() == 4;
   alignas(64) std::uint8_t codes[kChunk], packed[kChunk / 2], values[kChunk * 4];
   alignas(64) float factor[kChunk];
-  std::int64_t left = row.block;
+  BlockCursor cursor{factors, row.block, row.block - begin % row.block};
   for (std::int64_t at = begin; at < end; at += kChunk) {
     const std::int64_t n = end - at < kChunk ? end - at : kChunk;
     if (nibbles) {
@@ -77,13 +78,7 @@ void decode_general(const DecodeFacts& facts, const Order& order, const DecodeRo
       __builtin_memcpy(codes, row.codes + at, static_cast<std::size_t>(n));
       for (std::int64_t k = n; k < kChunk; ++k) codes[k] = 0;
     }
-    for (std::int64_t k = 0; k < n; ++k) {
-      factor[k] = *factors;
-      if (--left == 0) {
-        left = row.block;
-        ++factors;
-      }
-    }
+    cursor.fill(factor, n);
     for (std::int64_t k = n; k < kChunk; ++k) factor[k] = 0;
     for (std::int64_t k = 0; k < kChunk; k += Ops::kLanes) {
       F value = decode_element<Ops>(format.element, load_bytes<Ops>(codes + k));
@@ -93,6 +88,15 @@ void decode_general(const DecodeFacts& facts, const Order& order, const DecodeRo
     }
     __builtin_memcpy(static_cast<std::uint8_t*>(row.out) + at * size, values, static_cast<std::size_t>(n * size));
   }
+}
+
+// The 16 bits of values whose NaNs, if any, are the ones that decode() gives.
+template <class Ops, DType kInto>
+typename Ops::U round_ordinary(typename Ops::F value) {
+  if constexpr (kInto == DType::kBf16)
+    return (word_of(value) + 0x7fffu + ((word_of(value) >> 16) & 1u)) >> 16;
+  else
+    return __builtin_convertvector(Ops::to_f16(value), typename Ops::U);
 }
 
 // Blocks of 16 or 32 into bf16 or f16, 4 * kLanes elements at a time; factors are finite and not negative. Each part of
@@ -107,18 +111,13 @@ std::int64_t decode_tables(const DecodeFacts& facts, const Order& order, const D
   const F small = Ops::repeat_quad(0.f, 0.5f, 1.f, 1.5f) * order.before;
   const F large = Ops::repeat_quad(2.f, 3.f, 4.f, 6.f) * order.before;
   const U minus = Ops::minus_bytes(facts.reads_minus_zero);  // 0x0080 in words, but for code 8 where that reads as +0
-  const auto rounded = [](F value) -> U {
-    if constexpr (kInto == DType::kBf16)
-      return (word_of(value) + 0x7fffu + ((word_of(value) >> 16) & 1u)) >> 16;
-    else
-      return __builtin_convertvector(Ops::to_f16(value), U);
-  };
   auto* out = static_cast<std::uint8_t*>(row.out);
   const bool streams = facts.streams && reinterpret_cast<std::uintptr_t>(out + 2 * begin) % sizeof(U) == 0;
   std::int64_t at = begin;
   for (; at + kStep <= end; at += kStep) {
     const F factor = Ops::template spread_quads<kBlock>(factors + (at - begin) / kBlock);
-    const U words = Ops::pack_words(rounded(small * factor), rounded(large * factor));  // 8 magnitudes a part
+    const U words = Ops::pack_words(round_ordinary<Ops, kInto>(small * factor),
+                                    round_ordinary<Ops, kInto>(large * factor));  // 8 magnitudes a part
     const U low = words & 0x00ff00ffu, high = (words >> 8) & 0x00ff00ffu;
     const U low_table = Ops::pack_halves(low, low), high_table = Ops::pack_halves(high, high | minus);
     const U codes = Ops::nibbles_to_bytes(row.codes + at / 2);
@@ -137,21 +136,77 @@ std::int64_t decode_tables(const DecodeFacts& facts, const Order& order, const D
   return at - begin;
 }
 
+// A value whose NaNs, if any, are the ones that decode() gives.
+template <class Ops, DType kInto>
+void store_ordinary(typename Ops::F value, std::uint8_t* to) {
+  if constexpr (kInto == DType::kF32)
+    store(to, value);
+  else
+    store(to, __builtin_convertvector(round_ordinary<Ops, kInto>(value), typename Ops::HalfH));
+}
+
+// Codes of 8 bits under factors that are finite, kByteStep at a time. A step with a NaN among its codes, and what is
+// left of a block, go the general way.
+template <class Ops, DType kInto, Element kElement>
+void decode_bytes(const DecodeFacts& facts, const Order& order, const DecodeRow& row, const float* factors,
+                  std::int64_t begin, std::int64_t end) {
+  using F = typename Ops::F;
+  using HalfH = typename Ops::HalfH;
+  constexpr bool kNarrow = kElement == kE4M3;  // moved to f16's place its exponent reads 8 too low
+  constexpr auto kLargest = static_cast<std::uint8_t>(kNarrow ? max_code(kE4M3) : max_code(kE5M2) + 1);
+  auto* out = static_cast<std::uint8_t*>(row.out);
+  for (std::int64_t at = begin; at < end; ++factors) {
+    const std::int64_t stop = at + row.block < end ? at + row.block : end;
+    const F factor = all<F>(*factors);
+    while (at < stop) {
+      if (at + kByteStep > stop || !Ops::magnitudes_up_to(row.codes + at, kLargest)) {
+        const std::int64_t next = at + kByteStep < stop ? at + kByteStep : stop;
+        decode_general<Ops>(facts, order, row, factors, at, next);
+        at = next;
+        continue;
+      }
+      for (std::int64_t k = 0; k < kByteStep; k += Ops::kLanes) {
+        const HalfH code = __builtin_convertvector(load<typename Ops::ByteLanes>(row.codes + at + k), HalfH);
+        F value;
+        if constexpr (kNarrow)
+          value = Ops::from_f16(((code & 0x7f) << 7) | ((code & 0x80) << 8)) * all<F>(256.f);
+        else
+          value = Ops::from_f16(code << 8);
+        store_ordinary<Ops, kInto>(value * factor, out + (at + k) * bytes_of(kInto));
+      }
+      at += kByteStep;
+    }
+  }
+}
+
+template <class Ops, DType kInto>
+std::int64_t decode_fast_into(const DecodeFacts& facts, const Order& order, const DecodeRow& row, const float* factors,
+                              std::int64_t begin, std::int64_t end) {
+  const auto format = struct_at<Format>(facts.format);
+  if (format.element == kE2M1) {
+    if constexpr (kInto != DType::kF32) {
+      if (!(order.before > 0) || !(order.before < kInfinity)) return 0;
+      if (row.block == 16) return decode_tables<Ops, kInto, 16>(facts, order, row, factors, begin, end);
+      if (row.block == 32) return decode_tables<Ops, kInto, 32>(facts, order, row, factors, begin, end);
+    }
+    return 0;
+  }
+  if (order.before != 1 || !facts.reads_minus_zero || row.block < kByteStep) return 0;
+  if (format.element == kE4M3)
+    decode_bytes<Ops, kInto, kE4M3>(facts, order, row, factors, begin, end);
+  else
+    decode_bytes<Ops, kInto, kE5M2>(facts, order, row, factors, begin, end);
+  return end - begin;
+}
+
+// Returns how many elements it took.
 template <class Ops>
 std::int64_t decode_fast(const DecodeFacts& facts, const Order& order, const DecodeRow& row, const float* factors,
                          std::int64_t begin, std::int64_t end) {
-  const auto format = struct_at<Format>(facts.format);
   const auto into = static_cast<DType>(facts.into);
-  if (format.element != kE2M1 || !(order.before > 0) || !(order.before < kInfinity)) return 0;
-  if (row.block == 16 && into == DType::kBf16)
-    return decode_tables<Ops, DType::kBf16, 16>(facts, order, row, factors, begin, end);
-  if (row.block == 32 && into == DType::kBf16)
-    return decode_tables<Ops, DType::kBf16, 32>(facts, order, row, factors, begin, end);
-  if (row.block == 16 && into == DType::kF16)
-    return decode_tables<Ops, DType::kF16, 16>(facts, order, row, factors, begin, end);
-  if (row.block == 32 && into == DType::kF16)
-    return decode_tables<Ops, DType::kF16, 32>(facts, order, row, factors, begin, end);
-  return 0;
+  if (into == DType::kBf16) return decode_fast_into<Ops, DType::kBf16>(facts, order, row, factors, begin, end);
+  if (into == DType::kF16) return decode_fast_into<Ops, DType::kF16>(facts, order, row, factors, begin, end);
+  return decode_fast_into<Ops, DType::kF32>(facts, order, row, factors, begin, end);
 }
 
 template <class Ops>

@@ -108,25 +108,6 @@ const std::uint32_t* random_run(const RandomKey& key, std::uint64_t logical, std
   return to + logical % 4;
 }
 
-// The operand of each of kChunk elements from element `at` of the row on.
-struct OperandCursor {
-  const float* operands;
-  std::int64_t block, left;  // left: elements of the present block that are still to come
-
-  void fill(float* to, std::int64_t count) {
-    for (std::int64_t i = 0; i < count;) {
-      const std::int64_t n = left < count - i ? left : count - i;
-      for (std::int64_t k = 0; k < n; ++k) to[i + k] = *operands;
-      i += n;
-      left -= n;
-      if (left == 0) {
-        ++operands;
-        left = block;
-      }
-    }
-  }
-};
-
 // Elements [begin, end) of the row. A begin that is odd has codes of 8 bits.
 template <class Ops>
 void encode_general(const EncodeFacts& facts, const Row& row, const Blocks& blocks, const Place& place,
@@ -139,7 +120,7 @@ void encode_general(const EncodeFacts& facts, const Row& row, const Blocks& bloc
   const bool nibbles = format.element.bits() == 4;
   const std::int64_t past = begin < row.first ? 0 : 1 + (begin - row.first) / row.block;
   const std::int64_t within = past == 0 ? row.block - row.first + begin : (begin - row.first) % row.block;
-  OperandCursor cursor{blocks.operands + past, row.block, row.block - within};
+  BlockCursor cursor{blocks.operands + past, row.block, row.block - within};
   alignas(64) float x[kChunk], operand[kChunk];
   alignas(64) std::uint32_t random[kChunk + 4 * Ops::kLanes];
   alignas(64) std::uint8_t codes[kChunk], packed[kChunk / 2];

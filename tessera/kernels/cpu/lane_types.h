@@ -124,4 +124,23 @@ typename Ops::U rounded_bits16(DType type, typename Ops::F value) {
   return nan ? sign | 0x7e00u : rounded;
 }
 
+// What belongs to the block of each element, element after element.
+struct BlockCursor {
+  const float* values;
+  std::int64_t block, left;  // left: elements of the present block that are still to come
+
+  void fill(float* to, std::int64_t count) {
+    for (std::int64_t i = 0; i < count;) {
+      const std::int64_t n = left < count - i ? left : count - i;
+      for (std::int64_t k = 0; k < n; ++k) to[i + k] = *values;
+      i += n;
+      left -= n;
+      if (left == 0) {
+        ++values;
+        left = block;
+      }
+    }
+  }
+};
+
 }  // namespace tessera::cpu

@@ -153,6 +153,13 @@ struct Avx2 {
     second = u(_mm256_permute2x128_si256(a, b, 0x31));
   }
 
+  // Whether 32 codes of 8 bits are at most `largest` without their signs.
+  static bool magnitudes_up_to(const std::uint8_t* codes, std::uint8_t largest) {
+    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes));
+    const __m256i a = _mm256_and_si256(v, _mm256_set1_epi8(0x7f));
+    return _mm256_movemask_epi8(_mm256_cmpgt_epi8(a, _mm256_set1_epi8(static_cast<char>(largest)))) == 0;
+  }
+
   // A line past the caches; `to` is aligned to its size. And what orders such lines before what follows.
   static void stream(void* to, U x) { _mm256_stream_si256(static_cast<__m256i*>(to), m(x)); }
   static void fence() { _mm_sfence(); }

@@ -165,6 +165,12 @@ struct Avx512 {
     second = u(_mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), b));
   }
 
+  static bool magnitudes_up_to(const std::uint8_t* codes, std::uint8_t largest) {
+    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes));
+    const __m256i a = _mm256_and_si256(v, _mm256_set1_epi8(0x7f));
+    return _mm256_cmpgt_epi8_mask(a, _mm256_set1_epi8(static_cast<char>(largest))) == 0;
+  }
+
   static void stream(void* to, U x) { _mm512_stream_si512(static_cast<__m512i*>(to), m(x)); }
   static void fence() { _mm_sfence(); }
 };
