@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <new>
 
 #include "tessera/app/command.h"
@@ -95,6 +96,17 @@ int print_answer(const Session& session, Answer answer) {
   return std::cout.good() ? answer.status : exit_status(Errc::kResource);
 }
 
+// A few of each kind: the layers of a model are wrong together.
+void print_warnings(const std::vector<ContainerWarning>& warnings) {
+  constexpr std::size_t kShown = 3;
+  std::map<std::string, std::size_t> counts;
+  for (const ContainerWarning& w : warnings)
+    if (++counts[w.code] <= kShown) log_message(LogLevel::kWarning, "{}", w.message);
+  for (const auto& [code, count] : counts)
+    if (count > kShown)
+      log_message(LogLevel::kWarning, "and {} more of the kind {} (--json lists all)", count - kShown, code);
+}
+
 int run_command(Command& command, Session& session) {
   try {
     if (!session.log_level.empty()) {
@@ -105,12 +117,8 @@ int run_command(Command& command, Session& session) {
     } else if (session.quiet) {
       set_log_level(LogLevel::kError);
     }
-    const auto print_warnings = [&](std::size_t from) {
-      for (std::size_t i = from; i < session.warnings.size() && !session.json; ++i)
-        log_message(LogLevel::kWarning, "{}", session.warnings[i].message);
-    };
     Answer answer = command.run(session);
-    print_warnings(0);
+    if (!session.json) print_warnings(session.warnings);
     return print_answer(session, std::move(answer));
   } catch (const Error& e) {
     return report_error(session, errc_name(e.code()), exit_status(e.code()), e.message(), &e);

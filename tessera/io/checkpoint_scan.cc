@@ -255,11 +255,11 @@ class Scanner final {
         if (count++ == 0) first = m.name;
       }
       const std::string_view family = format_family(m.reading.format);
-      if (!scheme)
+      if (!scheme && d.names_modules)
         contradiction(
             "declared_dense", m.codes->name,
             fmt::format("{} leaves {} unquantized, but it is stored as {}; the bytes win", d.where, m.name, family));
-      else if (!scheme->family.empty() && scheme->family != family)
+      else if (scheme && !scheme->family.empty() && scheme->family != family)
         contradiction("declared_otherwise", m.codes->name,
                       fmt::format("{} declares {} as {}, but it is stored as {}; the bytes win", d.where, m.name,
                                   scheme->label, family));

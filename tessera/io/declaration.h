@@ -49,6 +49,9 @@ class Declaration {
   std::string version;
   Json text;  // the part of the file that was read
 
+  std::optional<Block> block;  // of block FP8, for every module, whatever is claimed of it
+  bool names_modules = true;   // false: it says of no module how it is quantized, so silence is no claim either
+
   // What is claimed of a module: nothing where it is excluded, or not mentioned.
   virtual std::optional<DeclaredScheme> scheme_of(std::string_view module) const = 0;
 };

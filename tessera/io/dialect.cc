@@ -34,8 +34,8 @@ std::string text_of(const StoredTensor& t) { return fmt::format("{} [{}]", t.typ
 struct Attempt {
   Reading reading;
   std::size_t explained = 0;
-  int misfits = 0;        // parts that are there with another dtype: further away than a missing one
-  bool declared = false;  // by the configuration's dialect
+  int misfits = 0;   // parts that are there with another dtype: further away than a missing one
+  int declared = 0;  // points for being what the configuration names: its dialect, its block
 };
 
 void complain(Attempt& a, Errc code, std::string tensor, std::string message) {
@@ -43,11 +43,9 @@ void complain(Attempt& a, Errc code, std::string tensor, std::string message) {
 }
 
 // The formats that a row can mean for these scales: one, or for block FP8 the one whose block is declared.
-std::vector<Format> formats_of(const Spelling& s, const StoredTensor* scales,
-                               const std::optional<DeclaredScheme>& declared) {
+std::vector<Format> formats_of(const Spelling& s, const StoredTensor* scales, Block block) {
   if (s.format != "fp8_block*") return {find_format(s.format)};
   const Element scale = scales != nullptr && (scales->type == "F8_E8M0" || scales->type == "U8") ? kE8M0 : kE8M23;
-  const Block block = declared && declared->block ? *declared->block : Block{128, 128};
   return {block_fp8(block, kE4M3, scale)};
 }
 
@@ -112,13 +110,20 @@ std::optional<Attempt> attempt(const Dialect& dialect, const Spelling& s, const 
   read_one_number(a, base, s.global, find(tensors, s.global), "F32", true);
   read_one_number(a, base, s.activation, find(tensors, s.activation), "F32 BF16 F16", false);
   if (find(tensors, s.tolerated_one) != nullptr) ++a.explained;
-  for (const auto& [suffix, tensor] : tensors) {
-    const bool meant = suffix == s.codes || suffix == s.scales || suffix == s.global || suffix == s.activation ||
-                       suffix == s.tolerated_one;
-    if (!meant && is_module_suffix(suffix))
-      complain(a, Errc::kCorrupt, tensor->name,
-               fmt::format("{} ({}) has no use beside {} ({})", tensor->name, text_of(*tensor), name, text_of(*codes)));
+  std::string strangers;  // scales of the weight before those of activations: the first is named as the tensor at fault
+  const StoredTensor* first = nullptr;
+  for (const bool of_weight : {true, false}) {
+    for (const auto& [suffix, tensor] : tensors) {
+      const bool meant = suffix == s.codes || suffix == s.scales || suffix == s.global || suffix == s.activation ||
+                         suffix == s.tolerated_one;
+      if (meant || suffix.starts_with("weight") != of_weight || !is_module_suffix(suffix)) continue;
+      strangers.append(strangers.empty() ? "" : ", ").append(fmt::format("{} ({})", suffix, text_of(*tensor)));
+      if (first == nullptr) first = tensor;
+    }
   }
+  if (first != nullptr)
+    complain(a, Errc::kCorrupt, first->name,
+             fmt::format("{} is {}, and has no use for {} beside it", name, text_of(*codes), strangers));
   return a;
 }
 
@@ -142,7 +147,7 @@ bool is_better(const Attempt& a, const Attempt& b) {
   if (a.misfits != b.misfits) return a.misfits < b.misfits;
   if (ca != cb) return ca < cb;
   if (a.explained != b.explained) return a.explained > b.explained;
-  return a.declared && !b.declared;
+  return a.declared > b.declared;
 }
 
 }  // namespace
@@ -189,14 +194,18 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
                                    const Declaration* declaration) {
   std::optional<DeclaredScheme> declared;
   if (declaration != nullptr) declared = declaration->scheme_of(base);
+  Block block{128, 128};
+  if (declaration != nullptr && declaration->block) block = *declaration->block;
+  if (declared && declared->block) block = *declared->block;
   std::optional<Attempt> best;
   std::vector<Reading> certain;
   for (const Dialect* dialect : all_dialects()) {
     for (const Spelling& s : dialect->spellings) {
-      for (const Format& format : formats_of(s, find(tensors, s.scales), declared)) {
+      for (const Format& format : formats_of(s, find(tensors, s.scales), block)) {
         std::optional<Attempt> a = attempt(*dialect, s, format, base, tensors, declared);
         if (!a) continue;
-        a->declared = declaration != nullptr && declaration->dialect == dialect->name;
+        if (declaration != nullptr && declaration->dialect == dialect->name)
+          a->declared = format.block == block ? 2 : 1;
         if (a->reading.complaints.empty()) certain.push_back(a->reading);
         if (!best || is_better(*a, *best)) best = std::move(a);
       }

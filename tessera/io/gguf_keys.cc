@@ -22,6 +22,8 @@ auto naming_key(const std::string& key, const Fn& read) {
 
 }  // namespace
 
+std::string GgufKeys::full(std::string_view key) const { return fmt::format("{}{}", prefix_, key); }
+
 const Json* GgufKeys::find(std::string_view key) {
   const std::string name = full(key);
   read_.insert(name);

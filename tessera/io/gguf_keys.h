@@ -28,7 +28,7 @@ class GgufKeys final {
   const JsonArray* list(std::string_view key);                       // null when absent
   void mark_read(std::string_view key) { read_.insert(full(key)); }  // known, and of no use here
 
-  std::string full(std::string_view key) const { return prefix_ + std::string(key); }
+  std::string full(std::string_view key) const;
   std::vector<std::string> unread() const;  // full names, in the file's order
 
  private:

@@ -58,7 +58,7 @@ class ModelReader final {
     check_kind();
     model_.architecture = &find_gguf_architecture(general_.text("architecture").value_or(""));
     match_tensors();
-    GgufKeys keys(container_.gguf_metadata(), std::string(model_.architecture->name) + ".");
+    GgufKeys keys(container_.gguf_metadata(), fmt::format("{}.", model_.architecture->name));
     read_sizes(keys);
     check_types();
     check_layers();
@@ -219,9 +219,10 @@ class ModelReader final {
               rope_divisors_->name);
       const std::int64_t hint = keys.integer("rope.scaling.original_context_length").value_or(0);
       scaling = llama3_rope_scaling(frequencies, read_f32(container_, *rope_divisors_), hint);
-      model_.left_out.push_back({rope_divisors_->name, scaling.is_null()
-                                                           ? "divides every frequency by 1"
-                                                           : "is rope_scaling of config.json: " + scaling.dump()});
+      model_.left_out.push_back(
+          {rope_divisors_->name, scaling.is_null()
+                                     ? std::string("divides every frequency by 1")
+                                     : fmt::format("is rope_scaling of config.json: {}", scaling.dump())});
     }
     GgufKeys tokenizer(container_.gguf_metadata(), "tokenizer.ggml.");
     model_.config = make_gguf_config({.architecture = *model_.architecture,

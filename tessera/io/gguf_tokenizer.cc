@@ -192,7 +192,8 @@ class TokenizerWriter final {
                          {"post_processor", kind.post_processor},
                          {"decoder", kind.decoder}};
     tokenizer.emplace_back("model", std::move(model));
-    files_.tokenizer_json = Json(std::move(tokenizer)).dump() + "\n";
+    files_.tokenizer_json = Json(std::move(tokenizer)).dump();
+    files_.tokenizer_json += '\n';
   }
 
   // PreTrainedTokenizerFast: a class of its own would be built again from vocabulary and merges, with its own steps.

@@ -57,7 +57,7 @@ GgufVocabulary::GgufVocabulary(GgufKeys& keys) {
   for (std::size_t id = 0; id < tokens.size(); ++id) {
     const std::string& text = tokens[id].as_string();
     require(!text.empty() && is_utf8(text), Errc::kCorrupt, "token {} is {}", id,
-            text.empty() ? "empty" : "not UTF-8: " + printable(text));
+            text.empty() ? "empty" : fmt::format("not UTF-8: {}", printable(text)));
     const bool is_new = ids_.emplace(text, static_cast<std::int64_t>(id)).second;
     require(is_new, Errc::kCorrupt, "token '{}' has the ids {} and {}", printable(text), ids_[text], id);
     const std::int64_t type = (*types)[id].as_int64();
@@ -109,8 +109,8 @@ Json stored_merges(const JsonArray& merges, const GgufVocabulary& vocabulary) {
     const std::size_t space = merge.find(' ', 1);  // a space inside a part is written as U+0120
     require(space != std::string::npos, Errc::kCorrupt, "merge {} is no pair: '{}'", i, printable(merge));
     const std::string left = merge.substr(0, space), right = merge.substr(space + 1);
-    require(vocabulary.find(left) && vocabulary.find(right) && vocabulary.find(left + right), Errc::kCorrupt,
-            "merge {}, '{}', is not of two tokens into one", i, printable(merge));
+    require(vocabulary.find(left) && vocabulary.find(right) && vocabulary.find(fmt::format("{}{}", left, right)),
+            Errc::kCorrupt, "merge {}, '{}', is not of two tokens into one", i, printable(merge));
     pairs.push_back(JsonArray{left, right});
   }
   return pairs;

@@ -1,8 +1,11 @@
 #include "tessera/app/commands/dequantize.h"
 
+#include <optional>
+
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/weights/dequantize_checkpoint.h"
+#include "tessera/weights/import_gguf.h"
 
 namespace tessera::commands {
 namespace {
@@ -26,6 +29,7 @@ class Dequantize final : public app::Command {
     Stream stream = session.open_stream();
     const Checkpoint in = Checkpoint::open(in_, {.strict = session.strict});
     for (const ContainerWarning& w : in.warnings()) session.warn(w);
+    if (in.container().kind() == Container::Kind::kGguf) return import(session, stream, in.container(), dtype);
     const DequantizeReport report =
         dequantize_checkpoint(stream, in, out_, {.dtype = dtype, .show_progress = !session.quiet});
     for (const ContainerWarning& w : report.warnings) session.warn(w);
@@ -42,6 +46,30 @@ class Dequantize final : public app::Command {
   }
 
  private:
+  app::Answer import(app::Session& session, Stream& stream, const Container& container, DType dtype) {
+    std::optional<Progress> progress;
+    std::uint64_t shown = 0;
+    const GgufImportOptions options{.dtype = dtype, .on_progress = [&](std::uint64_t written, std::uint64_t total) {
+                                      if (session.quiet) return;
+                                      if (!progress) progress.emplace("importing", total);
+                                      progress->add(written - shown);
+                                      shown = written;
+                                    }};
+    const GgufImportReport report = import_gguf(stream, container, out_, options);
+    for (const ContainerWarning& w : report.warnings) session.warn(w);
+    for (const GgufLeftOut& left : report.left_out)
+      session.warn({"left_out", left.name, fmt::format("{} is left out: {}", left.name, left.reason)});
+    app::Answer answer;
+    answer.json.set("out", out_);
+    answer.json.set("dtype", dtype_);
+    answer.json.set("dequantized", report.tensors);
+    answer.json.set("bytes_after", report.bytes);
+    answer.json.set("source", report.statement);
+    answer.text = fmt::format("{} tensors to {}, {}, in {}\n{}\n", report.tensors, dtype_,
+                              format_bytes(static_cast<double>(report.bytes)), out_, report.statement);
+    return answer;
+  }
+
   std::string in_, out_, dtype_ = "bf16";
 };
 

@@ -88,6 +88,7 @@ class CompressedTensorsDeclaration final : public Declaration {
     ignored_ = read_targets(json.find("ignore"));
     if (const Json* groups = json.find("config_groups"); groups != nullptr && groups->is_object())
       for (const auto& [name, group] : groups->as_object()) add_group(name, group, provider);
+    names_modules = !groups_.empty();
   }
 
   std::optional<DeclaredScheme> scheme_of(std::string_view module) const override {

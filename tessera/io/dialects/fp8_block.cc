@@ -21,7 +21,7 @@ class Fp8Declaration final : public Declaration {
       const Json &rows = size->as_array()[0], &cols = size->as_array()[1];
       require(rows.is_integer() && cols.is_integer() && rows.as_int64() > 0 && cols.as_int64() > 0, Errc::kCorrupt,
               "config.json: weight_block_size is {}; two positive numbers are wanted", size->dump());
-      scheme_.block = Block{cols.as_int64(), rows.as_int64()};
+      block = scheme_.block = Block{cols.as_int64(), rows.as_int64()};
     }
     for (const std::string_view key : {"modules_to_not_convert", "ignored_layers"})
       if (const Json* list = json.find(key); list != nullptr && list->is_array())
@@ -29,10 +29,11 @@ class Fp8Declaration final : public Declaration {
           if (entry.is_string()) excluded_.push_back(entry.as_string());
   }
 
-  // Excluded names match anywhere in a module's dotted name.
+  // An excluded name is a part of the dotted name, or several: "gate" is "mlp.gate" and not "mlp.gate_proj".
   std::optional<DeclaredScheme> scheme_of(std::string_view module) const override {
+    const std::string name = fmt::format(".{}.", module);
     for (const std::string& part : excluded_)
-      if (module.find(part) != std::string_view::npos) return {};
+      if (name.find("." + part + ".") != std::string::npos) return {};
     return scheme_;
   }
 

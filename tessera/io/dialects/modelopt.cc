@@ -53,6 +53,7 @@ class ModeloptDeclaration final : public Declaration {
       for (const auto& [name, layer] : layers->as_object())
         layers_.emplace(name, scheme_of_algo(layer.string_or("quant_algo", "")));
     if (algo_.empty() && layers_.empty()) infer_from_groups(json);
+    names_modules = !algo_.empty() || !layers_.empty();
   }
 
   std::optional<DeclaredScheme> scheme_of(std::string_view module) const override {
