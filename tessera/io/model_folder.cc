@@ -76,15 +76,18 @@ std::optional<std::string> find_index(const std::string& folder) {
 
 std::vector<std::string> list_safetensors(const std::string& folder) {
   std::vector<std::string> names = list_names(folder, ".safetensors");
-  // The names that loaders look for come first: what else stands in the folder is no part of the model.
   for (const std::string_view whole : {"model.safetensors", "diffusion_pytorch_model.safetensors"})
     if (std::find(names.begin(), names.end(), whole) != names.end()) return {std::string(whole)};
+  const auto begins = [](std::string_view prefix) {
+    return [prefix](const std::string& name) { return name.starts_with(prefix); };
+  };
   for (const std::string_view shards : {"model-", "diffusion_pytorch_model-"}) {
     std::vector<std::string> found;
     for (const std::string& name : names)
       if (name.starts_with(shards) && name.find("-of-") != std::string::npos) found.push_back(name);
     if (!found.empty()) return found;
   }
+  if (std::any_of(names.begin(), names.end(), begins("model"))) std::erase_if(names, begins("consolidated"));
   return names;
 }
 

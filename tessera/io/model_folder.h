@@ -22,8 +22,9 @@ std::optional<std::string> resolve_member(const std::string& folder, std::string
 // *.safetensors.index.json. Throws kInvalid when there are several others.
 std::optional<std::string> find_index(const std::string& folder);
 
-// The names of the files that hold the model's tensors where there is no index, sorted: model.safetensors, else
-// model-*-of-*, the same of diffusers, else every safetensors file. Others beside the first two are no part of the model.
+// The names of the files that hold the model's tensors where there is no index, sorted. The names that loaders look for
+// come first, and what stands beside them is no part of the model: model.safetensors, else model-*-of-*, the same of
+// diffusers; else every safetensors file, without consolidated* where there are model*: they repeat them.
 std::vector<std::string> list_safetensors(const std::string& folder);
 
 }  // namespace tessera

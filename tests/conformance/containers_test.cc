@@ -371,6 +371,19 @@ TEST_F(MadeContainers, ReadFoldersWithoutAnIndex) {
   EXPECT_NE(error.message().find("stands both in"), std::string::npos) << error.message();
 }
 
+TEST_F(MadeContainers, PreferTheNamesThatLoadersLookFor) {
+  const auto first_file = [&] {
+    return fs::path(Container::open(folder_.string()).files()[0].path).filename().string();
+  };
+  make("a.safetensors", braces(entry("a", "U8", "[4]", 0, 4)), 4);
+  EXPECT_EQ(first_file(), "a.safetensors");
+  make("model-00001-of-00001.safetensors", braces(entry("a", "U8", "[4]", 0, 4)), 4);
+  EXPECT_EQ(first_file(), "model-00001-of-00001.safetensors");
+  make("model.safetensors", braces(entry("a", "U8", "[4]", 0, 4)), 4);
+  EXPECT_EQ(first_file(), "model.safetensors");
+  EXPECT_EQ(Container::open(folder_.string()).files().size(), 1u);
+}
+
 TEST_F(MadeContainers, FollowLinksInsideTheFolderAndIntoItsCacheOnly) {
   // As the Hugging Face cache lies on disk.
   const std::string snapshot = at("models--x--y/snapshots/0123");
