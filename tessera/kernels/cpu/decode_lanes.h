@@ -29,15 +29,7 @@ bool block_factors(const Format& format, const Order& order, const void* scales,
   Int<F> finite = Int<F>{} - 1;
   for (std::int64_t i = 0; i < count; i += Ops::kLanes) {
     const std::int64_t left = count - i;
-    const auto n = static_cast<std::size_t>(left < Ops::kLanes ? left : Ops::kLanes);
-    Word<F> bits{};
-    if (format.scale == kE8M23) {
-      __builtin_memcpy(&bits, static_cast<const float*>(scales) + first + i, n * sizeof(float));
-    } else {
-      typename Ops::ByteLanes bytes{};
-      __builtin_memcpy(&bytes, static_cast<const std::uint8_t*>(scales) + first + i, n);
-      bits = __builtin_convertvector(bytes, Word<F>);
-    }
+    const Word<F> bits = load_scales<Ops>(format, scales, first + i, left);
     F factor = decode_scale_bits<F>(format, bits);
     if (order.has_global && order.sense != Sense::kReciprocalFirst)
       factor = decoding_scale<F>(order.sense, factor, order.global);
@@ -53,7 +45,7 @@ void store_values(DType into, typename Ops::F value, std::uint8_t* to) {
   if (into == DType::kF32)
     store(to, value);
   else
-    store(to, __builtin_convertvector(rounded_bits16<Ops>(into, value), typename Ops::HalfH));
+    store(to, Ops::halves_of_words(rounded_bits16<Ops>(into, value)));
 }
 
 // Elements [begin, end) of the row, the first at the start of a byte; `factors` begin with its block's.
@@ -96,7 +88,7 @@ typename Ops::U round_ordinary(typename Ops::F value) {
   if constexpr (kInto == DType::kBf16)
     return (word_of(value) + 0x7fffu + ((word_of(value) >> 16) & 1u)) >> 16;
   else
-    return __builtin_convertvector(Ops::to_f16(value), typename Ops::U);
+    return Ops::words_of_halves(Ops::to_f16(value));
 }
 
 // Blocks of 16 or 32 into bf16 or f16, 4 * kLanes elements at a time; factors are finite and not negative. Each part of
@@ -142,7 +134,7 @@ void store_ordinary(typename Ops::F value, std::uint8_t* to) {
   if constexpr (kInto == DType::kF32)
     store(to, value);
   else
-    store(to, __builtin_convertvector(round_ordinary<Ops, kInto>(value), typename Ops::HalfH));
+    store(to, Ops::halves_of_words(round_ordinary<Ops, kInto>(value)));
 }
 
 // Codes of 8 bits under factors that are finite, kByteStep at a time. A step with a NaN among its codes, and what is
@@ -166,7 +158,7 @@ void decode_bytes(const DecodeFacts& facts, const Order& order, const DecodeRow&
         continue;
       }
       for (std::int64_t k = 0; k < kByteStep; k += Ops::kLanes) {
-        const HalfH code = __builtin_convertvector(load<typename Ops::ByteLanes>(row.codes + at + k), HalfH);
+        const HalfH code = Ops::halves_of_bytes(load<typename Ops::ByteLanes>(row.codes + at + k));
         F value;
         if constexpr (kNarrow)
           value = Ops::from_f16(((code & 0x7f) << 7) | ((code & 0x80) << 8)) * all<F>(256.f);

@@ -150,10 +150,11 @@ void encode_general(const EncodeFacts& facts, const Row& row, const Blocks& bloc
 template <class Ops>
 void encode(const EncodeFacts& facts, const Row& row, const Blocks& blocks, const Place& place) {
   std::int64_t at = 0;
-  if (blocks.plain) {
-    const std::int64_t head = row.first < row.block ? (row.first < row.count ? row.first : row.count) : 0;
-    if (head > 0) encode_general<Ops>(facts, row, blocks, place, 0, head);
-    at = head + encode_fast<Ops>(facts, row, blocks, place, head);
+  if (has_fast_loop(struct_at<Encode>(facts.encode))) {
+    const bool partial = row.first < row.block;
+    if (partial) at = row.first < row.count ? row.first : row.count;
+    if (at > 0) encode_general<Ops>(facts, row, blocks, place, 0, at);
+    at = encode_fast<Ops>({facts, row, blocks, place}, partial ? 1 : 0, at);
   }
   if (at < row.count) encode_general<Ops>(facts, row, blocks, place, at, row.count);
 }

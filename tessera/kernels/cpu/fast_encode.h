@@ -1,5 +1,6 @@
-// The fast loops: nearest codes of ordinary numbers (prepare() says when), 2 * kLanes elements at a time, the even ones
-// in one vector and the odd ones in another, so that neighbours meet in one word when they are packed.
+// The fast loops: nearest codes of ordinary numbers (prepare() says which care a block needs), 2 * kLanes elements at a
+// time, the even ones in one vector and the odd ones in another, so that neighbours meet in one word when they are
+// packed.
 #pragma once
 #include "tessera/kernels/cpu/lane_kernels.h"
 #include "tessera/kernels/cpu/lane_types.h"
@@ -22,6 +23,11 @@ constexpr bool has_fast_loop(const Encode& how) {
   return how.ties == Ties::kEven && !how.stochastic &&
          (how.sign == SignOfZero::kKept || how.sign == SignOfZero::kMinusZeroOff);
 }
+
+// What a block needs. Less care is faster.
+inline constexpr std::uint8_t kSwiftCare = 0;    // codes of x * reciprocal are those of x / operand
+inline constexpr std::uint8_t kExactCare = 1;    // quotients must be exact
+inline constexpr std::uint8_t kGeneralCare = 2;  // the general loop
 
 // What a loop is compiled for.
 struct Shape {
@@ -58,54 +64,86 @@ Pair<Ops> load_pair(const std::uint8_t* x) {
   }
 }
 
-template <class Ops, Shape kShape>
+template <class Ops, Shape kShape, Quotient kQuotient>
 typename Ops::F quotient_lanes(typename Ops::F x, typename Ops::F operand, typename Ops::F reciprocal) {
   using F = typename Ops::F;
   F q;
-  if constexpr (kShape.quotient == Quotient::kDivided) {
+  if constexpr (kQuotient == Quotient::kDivided) {
     q = x / operand;
   } else {
     q = x * reciprocal;
-    if constexpr (kShape.quotient == Quotient::kCorrected)
+    if constexpr (kQuotient == Quotient::kCorrected)
       q = Ops::fused(Ops::fused_minus(q, operand, x), reciprocal, q);  // q + (x - q * operand) * reciprocal
   }
   if constexpr (kShape.round_quotient) q = round_to(kShape.source, q);
   return q;
 }
 
-// The code of a magnitude in the low byte of each word; what stands above is not looked at.
+// From which quotient on the nearest code would be one more than the largest, less some room for roundings.
+constexpr float beyond(Element element) {
+  const std::uint32_t top = max_code(element);
+  return (decode(element, top) * 1.5f - decode(element, top - 1) * 0.5f) * 0.9999f;
+}
+
+// Adding 2^(23 - mantissa bits) times a number's own power of two makes the sum's unit the spacing of codes there: its
+// low byte counts that spacing, ties to even. `base` brings the count to the code less the bits of its exponent, and is
+// even. Under the normal range the spacing stays that of the smallest normal number.
+template <Element kElement>
+struct Magic {
+  static constexpr auto kMantissa = static_cast<std::uint32_t>(kElement.mantissa_bits);
+  static constexpr std::uint32_t kFirst = static_cast<std::uint32_t>(128 - kElement.bias);  // exponent of 2^(1 - bias)
+  static constexpr std::uint32_t kLast = std::bit_cast<std::uint32_t>(max_finite(kElement)) >> 23;
+  static constexpr std::uint32_t kBase = (0u - (kFirst << kMantissa)) & 0xffu;
+  static_assert(kBase % 2 == 0);
+  // What to add to a number with this exponent, so that the low byte of the sum is its code.
+  static constexpr std::uint32_t of(std::uint32_t exponent) {
+    const std::uint32_t e = exponent < kFirst ? kFirst : exponent;
+    return ((e + 23u - kMantissa) << 23) + ((kBase + (e << kMantissa)) & 0xffu);
+  }
+};
+
+// Magic by the low bits of the exponent. Entry i is for the exponent in (kLast - kSize, kLast] that ends in i.
+template <Element kElement, std::uint32_t kSize>
+struct MagicTable {
+  static constexpr std::uint32_t kLowest = Magic<kElement>::kLast - kSize + 1;
+  alignas(64) std::uint32_t entries[kSize] = {};
+  constexpr MagicTable() {
+    for (std::uint32_t e = kLowest; e <= Magic<kElement>::kLast; ++e) entries[e % kSize] = Magic<kElement>::of(e);
+  }
+  // Numbers of the lowest exponent and under are code 0.
+  static constexpr bool kReaches =
+      kLowest < Magic<kElement>::kFirst - Magic<kElement>::kMantissa - 1 && kLowest < Magic<kElement>::kLast;
+};
+
+// The code of a magnitude under beyond() in the low byte of each word; what stands above is not looked at.
 template <class Ops, Element kElement>
 typename Ops::U magnitude_code(typename Ops::F a) {
   using F = typename Ops::F;
-  if constexpr (kElement == kE2M1) {
-    // min(RNE(2a), RNE(a) + 2, RNE(a / 2) + 4, 7): the codes are three ladders of steps 1/2, 1 and 2.
-    constexpr float kMagic = 0x1.8p23f;  // sums have the unit 1
-    const F fine = Ops::fused(a, all<F>(2.f), all<F>(kMagic));
-    const F middle = a + all<F>(kMagic + 2.f);
-    const F coarse = Ops::fused(a, all<F>(0.5f), all<F>(kMagic + 4.f));
-    return word_of(Ops::smaller(Ops::smaller(fine, middle), Ops::smaller(coarse, all<F>(kMagic + 7.f))));
+  using M = Magic<kElement>;
+  if constexpr (MagicTable<kElement, Ops::kLanes>::kReaches) {
+    static constexpr MagicTable<kElement, Ops::kLanes> kTable;
+    const F some = Ops::larger(a, all<F>(pow2(static_cast<int>(kTable.kLowest) - 127)));
+    return word_of(some + Ops::choose(load<F>(kTable.entries), word_of(some) >> 23));
+  } else if constexpr (Ops::kChoosesOfTwo && MagicTable<kElement, 2 * Ops::kLanes>::kReaches) {
+    static constexpr MagicTable<kElement, 2 * Ops::kLanes> kTable;
+    const F some = Ops::larger(a, all<F>(pow2(static_cast<int>(kTable.kLowest) - 127)));
+    const F magic =
+        Ops::choose_of_two(load<F>(kTable.entries), load<F>(kTable.entries + Ops::kLanes), word_of(some) >> 23);
+    return word_of(some + magic);
   } else {
-    // Adding 2^(23 - mantissa bits) times a's own power of two makes the sum's unit the spacing of codes there. Its low
-    // byte counts that spacing, `base` (even, so that ties stay even) brings the count to the code of 2^e less its
-    // exponent, and the exponent's bits are added where they stand in the code. Under the normal range e stays put.
-    constexpr auto kMantissa = static_cast<std::uint32_t>(kElement.mantissa_bits);
-    constexpr std::uint32_t kFirst = static_cast<std::uint32_t>(128 - kElement.bias);  // exponent of 2^(1 - bias)
-    constexpr std::uint32_t kBase = (0u - (kFirst << kMantissa)) & 0xffu;
-    static_assert(kBase % 2 == 0);
-    const F clamped = Ops::smaller(a, all<F>(max_finite(kElement)));
-    const Word<F> power = Ops::max_words(word_of(clamped) & 0x7f800000u, all_words<F>(kFirst << 23));
-    const Word<F> magic = power + (((23u - kMantissa) << 23) + kBase);
-    return word_of(clamped + float_of<F>(magic)) + (power >> (23u - kMantissa));
+    const Word<F> power = Ops::max_words(word_of(a) & 0x7f800000u, all_words<F>(M::kFirst << 23));
+    const Word<F> magic = power + (((23u - M::kMantissa) << 23) + M::kBase);
+    return word_of(a + float_of<F>(magic)) + (power >> (23u - M::kMantissa));
   }
 }
 
 // One pair's codes with their signs, each alone in a word of 16 bits.
-template <class Ops, Shape kShape>
+template <class Ops, Shape kShape, Quotient kQuotient>
 typename Ops::U pair_codes(const std::uint8_t* x, typename Ops::F operand, typename Ops::F reciprocal) {
   using F = typename Ops::F;
   Pair<Ops> p = load_pair<Ops, kShape.source>(x);
-  const F even = quotient_lanes<Ops, kShape>(p.even, operand, reciprocal);
-  const F odd = quotient_lanes<Ops, kShape>(p.odd, operand, reciprocal);
+  const F even = quotient_lanes<Ops, kShape, kQuotient>(p.even, operand, reciprocal);
+  const F odd = quotient_lanes<Ops, kShape, kQuotient>(p.odd, operand, reciprocal);
   constexpr int kSign = kShape.element.bits() - 1;
   // f32 goes down to 2^-149, and f16 is coarse near zero: a quotient may vanish, and then has no sign.
   constexpr bool kVanishes = kShape.zero_off && (kShape.source == DType::kF32 || kShape.round_quotient);
@@ -122,43 +160,82 @@ typename Ops::U pair_codes(const std::uint8_t* x, typename Ops::F operand, typen
   return (codes & kMask) | (signs & ~kMask);
 }
 
-// `count` elements, a multiple of the loop's step; returns how many it took.
 template <class Ops, Shape kShape>
-std::int64_t encode_loop(const std::uint8_t* x, std::int64_t count, const float* operands, const float* reciprocals,
-                         const Place& place, std::uint8_t* codes) {
-  constexpr int kPairs = kShape.element.bits() == 4 ? 4 : 2;
-  constexpr std::int64_t kStep = 2 * kPairs * Ops::kLanes;
-  constexpr std::int64_t kBytes = bytes_of(kShape.source);
-  const std::int64_t end = count - count % kStep;
-  const bool streams = place.streams && reinterpret_cast<std::uintptr_t>(codes) % sizeof(typename Ops::U) == 0;
-  for (std::int64_t i = 0; i < end; i += kStep) {
-    if (place.ahead != 0)
-      for (std::int64_t line = 0; line < kStep * kBytes; line += 64)
-        __builtin_prefetch(x + i * kBytes + place.ahead + line, 0, 2);
-    typename Ops::U words[kPairs];
+struct Step {
+  static constexpr int kPairs = kShape.element.bits() == 4 ? 4 : 2;
+  static constexpr std::int64_t kElements = 2 * kPairs * Ops::kLanes;
+  static constexpr std::int64_t kBlocks = kShape.block == 0 ? 1 : kElements / kShape.block;
+};
+
+// One step: a line of codes from x and the operands of its blocks.
+template <class Ops, Shape kShape, Quotient kQuotient>
+typename Ops::U encode_step(const std::uint8_t* x, const float* operands, const float* reciprocals) {
+  using S = Step<Ops, kShape>;
+  typename Ops::U words[S::kPairs];
 #pragma GCC unroll 4
-    for (int p = 0; p < kPairs; ++p) {
-      const std::int64_t at = i + 2 * p * Ops::kLanes;
-      const auto operand = Ops::template spread<kShape.block>(operands, at);
-      const auto reciprocal = Ops::template spread<kShape.block>(reciprocals, at);
-      words[p] = pair_codes<Ops, kShape>(x + at * kBytes, operand, reciprocal);
-    }
+  for (int p = 0; p < S::kPairs; ++p) {
+    const std::int64_t at = 2 * p * Ops::kLanes;
+    const auto operand = Ops::template spread<kShape.block>(operands, at);
+    const auto reciprocal = Ops::template spread<kShape.block>(reciprocals, at);
+    words[p] = pair_codes<Ops, kShape, kQuotient>(x + at * bytes_of(kShape.source), operand, reciprocal);
+  }
+  if constexpr (S::kPairs == 4)
+    return Ops::pack_nibbles(words[0], words[1], words[2], words[3]);
+  else
+    return Ops::pack_bytes(words[0], words[1]);
+}
+
+template <class Ops>
+void encode_general(const EncodeFacts& facts, const Row& row, const Blocks& blocks, const Place& place,
+                    std::int64_t begin, std::int64_t end);
+
+// What every loop is given.
+struct EncodeCall {
+  const EncodeFacts& facts;
+  const Row& row;
+  const Blocks& blocks;
+  const Place& place;
+};
+
+// Elements [begin, end) of the row from the start of block `block` on, as far as whole steps go. Returns where it
+// stopped.
+template <class Ops, Shape kShape>
+std::int64_t encode_loop(const EncodeCall& call, std::int64_t block, std::int64_t begin, std::int64_t end) {
+  using S = Step<Ops, kShape>;
+  constexpr std::int64_t kBytes = bytes_of(kShape.source), kBits = kShape.element.bits();
+  constexpr Quotient kSwift =
+      kShape.quotient == Quotient::kCorrected && !kShape.round_quotient ? Quotient::kProduct : kShape.quotient;
+  const auto* x = static_cast<const std::uint8_t*>(call.row.x);
+  const bool streams =
+      call.place.streams &&
+      reinterpret_cast<std::uintptr_t>(call.place.codes + begin * kBits / 8) % sizeof(typename Ops::U) == 0;
+  std::int64_t at = begin;
+  for (std::int64_t b = block; at + S::kElements <= end; at += S::kElements, b += kShape.block == 0 ? 0 : S::kBlocks) {
+    if (call.place.ahead != 0)
+      for (std::int64_t line = 0; line < S::kElements * kBytes; line += 64)
+        __builtin_prefetch(x + at * kBytes + call.place.ahead + line, 0, 2);
+    std::uint64_t care = 0;
+    __builtin_memcpy(&care, call.blocks.care + b, S::kBlocks);
     typename Ops::U line;
-    if constexpr (kPairs == 4)
-      line = Ops::pack_nibbles(words[0], words[1], words[2], words[3]);
-    else
-      line = Ops::pack_bytes(words[0], words[1]);
-    std::uint8_t* to = codes + i * kShape.element.bits() / 8;
+    if (care == 0) [[likely]] {
+      line = encode_step<Ops, kShape, kSwift>(x + at * kBytes, call.blocks.operands + b, call.blocks.reciprocals + b);
+    } else if (kSwift != kShape.quotient && (care & (kGeneralCare * 0x0101010101010101u)) == 0) {
+      line = encode_step<Ops, kShape, kShape.quotient>(x + at * kBytes, call.blocks.operands + b,
+                                                       call.blocks.reciprocals + b);
+    } else {
+      encode_general<Ops>(call.facts, call.row, call.blocks, call.place, at, at + S::kElements);
+      continue;
+    }
+    std::uint8_t* to = call.place.codes + at * kBits / 8;
     if (streams)
       Ops::stream(to, line);
     else
       store(to, line);
   }
-  return end;
+  return at;
 }
 
-using EncodeLoop = std::int64_t (*)(const std::uint8_t*, std::int64_t, const float*, const float*, const Place&,
-                                    std::uint8_t*);
+using EncodeLoop = std::int64_t (*)(const EncodeCall&, std::int64_t block, std::int64_t begin, std::int64_t end);
 
 template <class Ops, Element kElement, DType kSource, Quotient kQuotient, int kBlock>
 EncodeLoop loop_for(const Encode& how) {
@@ -216,32 +293,20 @@ ChosenLoop choose_loop(const EncodeFacts& facts, std::int64_t block) {
   return {nullptr, false};
 }
 
+// From `head` on, where block `block` begins. Returns where it stopped.
 template <class Ops>
-void encode_general(const EncodeFacts& facts, const Row& row, const Blocks& blocks, const Place& place,
-                    std::int64_t begin, std::int64_t end);
-
-// From `head` on, where a block begins. Returns how many elements it took.
-template <class Ops>
-std::int64_t encode_fast(const EncodeFacts& facts, const Row& row, const Blocks& blocks, const Place& place,
-                         std::int64_t head) {
-  const auto format = struct_at<Format>(facts.format);
-  const std::int64_t bits = format.element.bits(), bytes = bytes_of(static_cast<DType>(facts.source));
-  const ChosenLoop chosen = choose_loop<Ops>(facts, row.block);
-  if (chosen.loop == nullptr) return 0;
-  const std::int64_t skipped = head > 0 ? 1 : 0;
-  const float* operands = blocks.operands + skipped;
-  const float* reciprocals = blocks.reciprocals + skipped;
-  const auto* x = static_cast<const std::uint8_t*>(row.x);
-  if (!chosen.by_block)
-    return chosen.loop(x + head * bytes, row.count - head, operands, reciprocals, place, place.codes + head * bits / 8);
+std::int64_t encode_fast(const EncodeCall& call, std::int64_t block, std::int64_t head) {
+  const ChosenLoop chosen = choose_loop<Ops>(call.facts, call.row.block);
+  if (chosen.loop == nullptr) return head;
+  if (!chosen.by_block) return chosen.loop(call, block, head, call.row.count);
   std::int64_t at = head;
-  for (; at < row.count; ++operands, ++reciprocals) {
-    const std::int64_t n = row.block < row.count - at ? row.block : row.count - at;
-    const std::int64_t done = chosen.loop(x + at * bytes, n, operands, reciprocals, place, place.codes + at * bits / 8);
-    if (done < n) encode_general<Ops>(facts, row, blocks, place, at + done, at + n);
-    at += n;
+  for (; at < call.row.count; ++block) {
+    const std::int64_t end = at + call.row.block < call.row.count ? at + call.row.block : call.row.count;
+    at = chosen.loop(call, block, at, end);
+    if (at < end) encode_general<Ops>(call.facts, call.row, call.blocks, call.place, at, end);
+    at = end;
   }
-  return at - head;
+  return at;
 }
 
 }  // namespace tessera::cpu

@@ -37,8 +37,8 @@ struct Blocks {
   const float* own;     // of the elements that are encoded
   void* scales;         // as stored: bytes or floats; exactly `count`
   float* operands;      // out
-  float* reciprocals;   // out, where encode() multiplies: 1 / operand or the operand
-  bool plain;           // out of prepare(): the fast loops give exact codes for these blocks
+  float* reciprocals;   // out of prepare(): 1 / operand, or the operand where encode() multiplies
+  std::uint8_t* care;   // out of prepare(), a byte a block: which loop gives its codes
 };
 
 struct Place {

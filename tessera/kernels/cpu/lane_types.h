@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tessera/numeric/format.h"
 #include "tessera/numeric/lanes.h"
 
 namespace tessera::cpu {
@@ -44,7 +45,7 @@ typename Ops::F load_floats(const void* x) {
   } else {
     const auto narrow = load<typename Ops::HalfH>(x);
     if constexpr (kSource == DType::kBf16) {
-      return float_of<F>(__builtin_convertvector(narrow, typename Ops::U) << 16);
+      return float_of<F>(Ops::words_of_halves(narrow) << 16);
     } else {
       const F wide = Ops::from_f16(narrow);
       const Word<F> nan = (word_of(wide) & 0x80000000u) | 0x7fc00000u;
@@ -56,11 +57,34 @@ typename Ops::F load_floats(const void* x) {
 // kLanes words, each a byte.
 template <class Ops>
 void store_bytes(std::uint8_t* to, typename Ops::U words) {
-  store(to, __builtin_convertvector(words, typename Ops::ByteLanes));
+  store(to, Ops::bytes_of_words(words));
 }
 template <class Ops>
 typename Ops::U load_bytes(const std::uint8_t* from) {
-  return __builtin_convertvector(load<typename Ops::ByteLanes>(from), typename Ops::U);
+  return Ops::words_of_bytes(load<typename Ops::ByteLanes>(from));
+}
+
+// Scales [first, first + n) of an array as stored, n at most kLanes: their bits, and back.
+template <class Ops>
+typename Ops::U load_scales(const Format& format, const void* scales, std::int64_t first, std::int64_t n) {
+  const bool wide = format.scale == kE8M23;
+  const auto* from = static_cast<const std::uint8_t*>(scales) + (wide ? 4 * first : first);
+  if (n >= Ops::kLanes) return wide ? load<typename Ops::U>(from) : load_bytes<Ops>(from);
+  alignas(64) std::uint8_t some[sizeof(typename Ops::U)] = {};
+  __builtin_memcpy(some, from, static_cast<std::size_t>(wide ? 4 * n : n));
+  return wide ? load<typename Ops::U>(some) : load_bytes<Ops>(some);
+}
+template <class Ops>
+void store_scales(const Format& format, void* scales, std::int64_t first, std::int64_t n, typename Ops::U bits) {
+  const bool wide = format.scale == kE8M23;
+  auto* to = static_cast<std::uint8_t*>(scales) + (wide ? 4 * first : first);
+  alignas(64) std::uint8_t some[sizeof(typename Ops::U)];
+  std::uint8_t* at = n >= Ops::kLanes ? to : some;
+  if (wide)
+    store(at, bits);
+  else
+    store_bytes<Ops>(at, bits);
+  if (n < Ops::kLanes) __builtin_memcpy(to, some, static_cast<std::size_t>(wide ? 4 * n : n));
 }
 
 // kChunk bytes that are codes of 4 bits become kChunk / 2 bytes, the first in the low nibble; and back.
@@ -70,14 +94,14 @@ void pack_nibbles(const std::uint8_t* codes, std::uint8_t* to) {
   for (std::int64_t i = 0; i < kChunk; i += 2 * Ops::kLanes) {
     const H pair = load<H>(codes + i);
     const H packed = (pair | (pair >> 4)) & 0xff;
-    store(to + i / 2, __builtin_convertvector(packed, typename Ops::ByteLanes));
+    store(to + i / 2, Ops::bytes_of_halves(packed));
   }
 }
 template <class Ops>
 void unpack_nibbles(const std::uint8_t* packed, std::uint8_t* to) {
   using H = typename Ops::HalfH;
   for (std::int64_t i = 0; i < kChunk; i += 2 * Ops::kLanes) {
-    const H byte = __builtin_convertvector(load<typename Ops::ByteLanes>(packed + i / 2), H);
+    const H byte = Ops::halves_of_bytes(load<typename Ops::ByteLanes>(packed + i / 2));
     store(to + i, (byte & 0xf) | ((byte & 0xf0) << 4));
   }
 }
@@ -120,7 +144,7 @@ typename Ops::U rounded_bits16(DType type, typename Ops::F value) {
     const Word<F> rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
     return nan ? sign | 0x7fc0u : rounded;
   }
-  const Word<F> rounded = __builtin_convertvector(Ops::to_f16(value), typename Ops::U);
+  const Word<F> rounded = Ops::words_of_halves(Ops::to_f16(value));
   return nan ? sign | 0x7e00u : rounded;
 }
 

@@ -16,8 +16,7 @@ typename Ops::U widen_patterns(typename Ops::U patterns) {
   using F = typename Ops::F;
   if constexpr (kSource == DType::kF32) return patterns;
   Word<F> wide = patterns << 16;
-  if constexpr (kSource == DType::kF16)
-    wide = word_of(Ops::from_f16(__builtin_convertvector(patterns, typename Ops::HalfH)));
+  if constexpr (kSource == DType::kF16) wide = word_of(Ops::from_f16(Ops::halves_of_words(patterns)));
   return wide > all_words<F>(0x7f800000u) ? all_words<F>(0x7fc00000u) : wide;
 }
 template <class Ops, DType kSource>

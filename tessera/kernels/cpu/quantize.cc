@@ -39,9 +39,11 @@ EncodeFacts facts_of(const QuantizeJob& job) {
 // What one worker needs for the blocks of a tile.
 struct Scratch {
   std::vector<float> own, agreed, operands, reciprocals;
+  std::vector<std::uint8_t> care;
   explicit Scratch(std::int64_t blocks) {
     const auto size = static_cast<std::size_t>(blocks + tessera_lanes::kPadding);
     for (std::vector<float>* v : {&own, &agreed, &operands, &reciprocals}) v->resize(size);
+    care.resize(size);
   }
 };
 
@@ -115,7 +117,7 @@ class Encoding final {
                   .scales = nullptr,
                   .operands = scratch.operands.data(),
                   .reciprocals = scratch.reciprocals.data(),
-                  .plain = false};
+                  .care = scratch.care.data()};
     resolve(&tile, index, blocks);
     kernels_.prepare(facts_, blocks);
     const std::int64_t ahead = tile.rows.end - tile.rows.begin == 1 ? (tile.cols.end - tile.cols.begin) * bytes_ : 0;
@@ -148,7 +150,7 @@ class Encoding final {
                     .scales = nullptr,
                     .operands = all.operands.data(),
                     .reciprocals = all.reciprocals.data(),
-                    .plain = false};
+                    .care = all.care.data()};
     resolve(nullptr, 0, resolved);
     const Runs runs(view_);
     parallel_for(pool, runs.count(), [&](std::int64_t begin, std::int64_t end, int) {
@@ -169,7 +171,7 @@ class Encoding final {
                   .scales = nullptr,
                   .operands = scratch.operands.data(),
                   .reciprocals = scratch.reciprocals.data(),
-                  .plain = false};
+                  .care = scratch.care.data()};
     kernels_.prepare(facts_, blocks);
     kernels_.encode(facts_, row, blocks, place(run.row, run.cols.begin, row.count * bytes_));
   }

@@ -9,19 +9,6 @@ namespace tessera::cpu {
 
 using tessera_lanes::Blocks;
 
-// Stores the scales of blocks [i, i + kLanes) that exist.
-template <class Ops>
-void store_scales(const Format& format, Blocks& blocks, std::int64_t i, typename Ops::U bits) {
-  const std::int64_t left = blocks.count - i;
-  const auto n = static_cast<std::size_t>(left < Ops::kLanes ? left : Ops::kLanes);
-  if (format.scale == kE8M23) {
-    __builtin_memcpy(static_cast<float*>(blocks.scales) + i, &bits, n * sizeof(float));
-  } else {
-    const auto bytes = __builtin_convertvector(bits, typename Ops::ByteLanes);
-    __builtin_memcpy(static_cast<std::uint8_t*>(blocks.scales) + i, &bytes, n);
-  }
-}
-
 template <class Ops, class Rule>
 void resolve_by(const EncodeFacts& facts, Blocks& blocks) {
   using F = typename Ops::F;
@@ -31,7 +18,7 @@ void resolve_by(const EncodeFacts& facts, Blocks& blocks) {
       const ScaleInput<F> in{load<F>(blocks.maxima + i), facts.global, facts.tensor_amax,
                              static_cast<DType>(facts.source)};
       const ScaleChoice<F> choice = Rule::template scale<F>(format, in);
-      store_scales<Ops>(format, blocks, i, choice.bits);
+      store_scales<Ops>(format, blocks.scales, i, blocks.count - i, choice.bits);
       store(blocks.operands + i, choice.operand);
     }
   }
@@ -53,16 +40,7 @@ void resolve_given(const EncodeFacts& facts, Blocks& blocks) {
   const auto format = struct_at<Format>(facts.format);
   const auto how = struct_at<Encode>(facts.encode);
   for (std::int64_t i = 0; i < blocks.count; i += Ops::kLanes) {
-    const std::int64_t left = blocks.count - i;
-    const auto n = static_cast<std::size_t>(left < Ops::kLanes ? left : Ops::kLanes);
-    Word<F> bits{};
-    if (format.scale == kE8M23) {
-      __builtin_memcpy(&bits, static_cast<const float*>(blocks.scales) + i, n * sizeof(float));
-    } else {
-      typename Ops::ByteLanes bytes{};
-      __builtin_memcpy(&bytes, static_cast<const std::uint8_t*>(blocks.scales) + i, n);
-      bits = __builtin_convertvector(bytes, Word<F>);
-    }
+    const Word<F> bits = load_scales<Ops>(format, blocks.scales, i, blocks.count - i);
     const F scale = decode_scale_bits<F>(format, bits);
     const F decoding = decoding_scale<F>(static_cast<Sense>(facts.sense), scale, facts.global);
     store(blocks.operands + i, how.multiply ? all<F>(1.f) / decoding : decoding);
@@ -106,7 +84,7 @@ void search_by(const EncodeFacts& facts, const Row& row, Blocks& blocks) {
         best.bits = take ? next.bits : best.bits;
         best.operand = take ? next.operand : best.operand;
       }
-      store_scales<Ops>(format, blocks, i, best.bits);
+      store_scales<Ops>(format, blocks.scales, i, blocks.count - i, best.bits);
       store(blocks.operands + i, best.operand);
     }
   }
@@ -121,35 +99,66 @@ void search(const EncodeFacts& facts, const Row& row, Blocks& blocks) {
   kCalls[facts.writer](facts, row, blocks);
 }
 
-// Where the fast loops are exact. They take signs and zeros from x and not from the quotient, and clamp, so a quotient
-// must not be NaN, nor vanish for an x that does not (|x| is at least 2^-133 in bf16 and 2^-24 in f16).
+// Blocks, kLanes of them, whose quotients x * reciprocal might end on the wrong side of a tie: those where a number of
+// the source's precision lies within 2^-22 of tie * operand (the product errs by 2^-23 of itself, the quotient by
+// 2^-24, tie * operand as computed by 2^-24: together less than 8 units in its last place). Ties have one bit more than
+// codes.
+template <class Ops, Element kElement>
+Int<typename Ops::F> near_ties(DType source, typename Ops::F operand) {
+  using F = typename Ops::F;
+  constexpr int kTies = 2 << kElement.mantissa_bits;  // in [1, 2)
+  const std::uint32_t dropped = source == DType::kBf16 ? 0xffffu : 0x1fffu;
+  Int<F> near{};
+#pragma GCC unroll 16
+  for (int k = 0; k < kTies; ++k) {
+    const Word<F> tie = word_of(operand * all<F>(1.f + static_cast<float>(k) / static_cast<float>(kTies)));
+    near |= std::bit_cast<Int<F>>(((tie + 8u) & dropped) <= all_words<F>(16u));
+  }
+  return near;
+}
+
+// How much care blocks need. The fast loops take signs and zeros from x and not from the quotient and do not clamp, so
+// a quotient must not be NaN, nor beyond the codes, nor vanish for an x that does not (|x| is at least 2^-133 in bf16
+// and 2^-24 in f16).
 //  - product: q = x * reciprocal is what the writer does (multiply), or the operand is a power of two.
 //  - corrected (bf16, f16): r = 1/d rounded, q0 = x r, q = q0 + (x - q0 d) r, the inner difference exact. Equal to x /
 //  d
-//    rounded for all significands of x of 8 and 11 bits and all of d (bench/quantize.cc --proof counts them) as long as
-//    nothing leaves the normal range: d in [2^-60, 2^16] and q below 2^100 keep every term that can reach a code
-//    (q >= 2^-18) above 2^-125; smaller quotients end as code 0 either way.
+//    rounded for all significands of d and all of x, of 8 and of 11 bits (tests/laws/quotient_test.cc counts them), as
+//    long as nothing leaves the normal range: d in [2^-60, 2^16] keeps every term that can reach a code (q >= 2^-18)
+//    above 2^-125; smaller quotients end as code 0 either way. q0 itself will do where no tie is near.
 //  - divided (f32): the division itself.
-template <class Ops>
-void prepare(const EncodeFacts& facts, Blocks& blocks) {
+template <class Ops, Element kElement>
+void prepare_for(const EncodeFacts& facts, Blocks& blocks) {
   using F = typename Ops::F;
   const auto format = struct_at<Format>(facts.format);
   const auto how = struct_at<Encode>(facts.encode);
-  const Quotient quotient = quotient_of(format, how, static_cast<DType>(facts.source));
-  blocks.plain = false;
+  const auto source = static_cast<DType>(facts.source);
   if (!has_fast_loop(how)) return;
-  Int<F> good = Int<F>{} - 1;
+  const Quotient quotient = quotient_of(format, how, source);
+  const bool zero_off = how.sign == SignOfZero::kMinusZeroOff;
+  const float low = quotient == Quotient::kCorrected ? 0x1p-60f : how.multiply && zero_off ? 0x1p-16f : 0.f;
+  const bool bounded = quotient == Quotient::kCorrected || (!how.multiply && zero_off && source != DType::kF32);
+  const float high = bounded ? 0x1p16f : max_finite(kE8M23);
+  constexpr float kPast = beyond(kElement);
+  const bool inexact = quotient == Quotient::kCorrected && !how.round_quotient;
   for (std::int64_t i = 0; i < blocks.count; i += Ops::kLanes) {
     const F d = load<F>(blocks.operands + i), amax = load<F>(blocks.own + i);
-    Int<F> ok = (d > all<F>(0.f)) & (d < all<F>(kInfinity)) & (amax < all<F>(kInfinity));
-    if (quotient == Quotient::kProduct && how.sign == SignOfZero::kMinusZeroOff) ok &= d <= all<F>(0x1p16f);
-    if (quotient == Quotient::kCorrected)
-      ok &= (d >= all<F>(0x1p-60f)) & (d <= all<F>(0x1p16f)) & (amax < d * all<F>(0x1p100f));
+    const F largest = how.multiply ? amax * d : amax;
+    const F limit = (how.multiply ? all<F>(1.f) : d) * all<F>(kPast);
+    const Int<F> fast = (d > all<F>(0.f)) & (d >= all<F>(low)) & (d <= all<F>(high)) & (largest < limit);
+    Int<F> care = fast ? Int<F>{} + kSwiftCare : Int<F>{} + kGeneralCare;
+    if (inexact) care |= near_ties<Ops, kElement>(source, d) & Int<F>(Int<F>{} + kExactCare);
     store(blocks.reciprocals + i, how.multiply ? d : all<F>(1.f) / d);
-    const std::int64_t left = blocks.count - i;
-    good &= left >= Ops::kLanes ? ok : ok | Ops::lanes_from(static_cast<int>(left));
+    store_bytes<Ops>(blocks.care + i, std::bit_cast<Word<F>>(care));
   }
-  blocks.plain = Ops::all_lanes(good);
+}
+
+template <class Ops>
+void prepare(const EncodeFacts& facts, Blocks& blocks) {
+  const Element element = struct_at<Format>(facts.format).element;
+  if (element == kE2M1) return prepare_for<Ops, kE2M1>(facts, blocks);
+  if (element == kE4M3) return prepare_for<Ops, kE4M3>(facts, blocks);
+  prepare_for<Ops, kE5M2>(facts, blocks);
 }
 
 }  // namespace tessera::cpu

@@ -40,6 +40,21 @@ struct Avx2 {
   static __m256 f(F x) { return std::bit_cast<__m256>(x); }
   static F g(__m256 x) { return std::bit_cast<F>(x); }
 
+  // Widening with zeros; and what is in the low bits.
+  static __m128i half(ByteLanes x) { return _mm_cvtsi64_si128(std::bit_cast<long long>(x)); }
+  static U words_of_bytes(ByteLanes x) { return u(_mm256_cvtepu8_epi32(half(x))); }
+  static U words_of_halves(HalfH x) { return u(_mm256_cvtepu16_epi32(std::bit_cast<__m128i>(x))); }
+  static HalfH halves_of_bytes(ByteLanes x) { return std::bit_cast<HalfH>(_mm_cvtepu8_epi16(half(x))); }
+  static HalfH halves_of_words(U x) {
+    const __m256i low = _mm256_and_si256(m(x), _mm256_set1_epi32(0xffff));
+    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, low), 0xd8);
+    return std::bit_cast<HalfH>(_mm256_castsi256_si128(packed));
+  }
+  static ByteLanes bytes_of_halves(HalfH x) {
+    const __m128i low = _mm_and_si128(std::bit_cast<__m128i>(x), _mm_set1_epi16(0xff));
+    return std::bit_cast<ByteLanes>(_mm_cvtsi128_si64(_mm_packus_epi16(low, low)));
+  }
+  static ByteLanes bytes_of_words(U x) { return bytes_of_halves(halves_of_words(x)); }
   static F from_f16(HalfH x) { return g(_mm256_cvtph_ps(std::bit_cast<__m128i>(x))); }
   static HalfH to_f16(F x) { return std::bit_cast<HalfH>(_mm256_cvtps_ph(f(x), _MM_FROUND_TO_NEAREST_INT)); }
   // 2 * kLanes patterns of f16 in the words' halves, in order.
@@ -53,7 +68,10 @@ struct Avx2 {
   static __m256 in_order(__m256 x) { return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8)); }
   static F fused(F a, F b, F c) { return g(_mm256_fmadd_ps(f(a), f(b), f(c))); }         // a * b + c, rounded once
   static F fused_minus(F a, F b, F c) { return g(_mm256_fnmadd_ps(f(a), f(b), f(c))); }  // c - a * b, rounded once
-  static F smaller(F a, F b) { return g(_mm256_min_ps(f(a), f(b))); }
+  static F larger(F a, F b) { return g(_mm256_max_ps(f(a), f(b))); }
+  // The table's entries at the low bits of each index; and of a table of two vectors, where there is an instruction.
+  static F choose(F table, U index) { return g(_mm256_permutevar8x32_ps(f(table), m(index))); }
+  static constexpr bool kChoosesOfTwo = false;
   static U max_words(U a, U b) { return u(_mm256_max_epu32(m(a), m(b))); }
   static U max_halves(U a, U b) { return u(_mm256_max_epu16(m(a), m(b))); }
   static std::uint32_t largest_word(U a) {
@@ -134,8 +152,7 @@ struct Avx2 {
   template <int kBlock>
   static F spread_quads(const float* values) {
     if constexpr (kBlock == 32) return all<F>(values[0]);
-    const float a = values[0], b = values[1];
-    return F{a, a, a, a, b, b, b, b};
+    return g(_mm256_set_m128(_mm_set1_ps(values[1]), _mm_set1_ps(values[0])));
   }
   // Within parts of 128 bits: words to 16 bits, 16 bits to bytes (a's, then b's), and bytes looked up in 16.
   static U pack_words(U a, U b) { return u(_mm256_packus_epi32(m(a), m(b))); }

@@ -40,6 +40,16 @@ struct Avx512 {
   static __m512 f(F x) { return std::bit_cast<__m512>(x); }
   static F g(__m512 x) { return std::bit_cast<F>(x); }
 
+  static U words_of_bytes(ByteLanes x) { return u(_mm512_cvtepu8_epi32(std::bit_cast<__m128i>(x))); }
+  static U words_of_halves(HalfH x) { return u(_mm512_cvtepu16_epi32(std::bit_cast<__m256i>(x))); }
+  static HalfH halves_of_bytes(ByteLanes x) {
+    return std::bit_cast<HalfH>(_mm256_cvtepu8_epi16(std::bit_cast<__m128i>(x)));
+  }
+  static ByteLanes bytes_of_words(U x) { return std::bit_cast<ByteLanes>(_mm512_cvtepi32_epi8(m(x))); }
+  static HalfH halves_of_words(U x) { return std::bit_cast<HalfH>(_mm512_cvtepi32_epi16(m(x))); }
+  static ByteLanes bytes_of_halves(HalfH x) {
+    return std::bit_cast<ByteLanes>(_mm256_cvtepi16_epi8(std::bit_cast<__m256i>(x)));
+  }
   static F from_f16(HalfH x) { return g(_mm512_cvtph_ps(std::bit_cast<__m256i>(x))); }
   static HalfH to_f16(F x) { return std::bit_cast<HalfH>(_mm512_cvtps_ph(f(x), _MM_FROUND_TO_NEAREST_INT)); }
   static void widen_f16(U x, F& low, F& high) {
@@ -56,7 +66,10 @@ struct Avx512 {
   }
   static F fused(F a, F b, F c) { return g(_mm512_fmadd_ps(f(a), f(b), f(c))); }
   static F fused_minus(F a, F b, F c) { return g(_mm512_fnmadd_ps(f(a), f(b), f(c))); }
-  static F smaller(F a, F b) { return g(_mm512_min_ps(f(a), f(b))); }
+  static F larger(F a, F b) { return g(_mm512_max_ps(f(a), f(b))); }
+  static F choose(F table, U index) { return g(_mm512_permutexvar_ps(m(index), f(table))); }
+  static constexpr bool kChoosesOfTwo = true;
+  static F choose_of_two(F low, F high, U index) { return g(_mm512_permutex2var_ps(f(low), m(index), f(high))); }
   static U max_words(U a, U b) { return u(_mm512_max_epu32(m(a), m(b))); }
   static U max_halves(U a, U b) { return u(_mm512_max_epu16(m(a), m(b))); }
   static std::uint32_t largest_word(U a) { return _mm512_reduce_max_epu32(m(a)); }
