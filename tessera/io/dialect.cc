@@ -182,10 +182,15 @@ bool is_scale_suffix(std::string_view suffix) {
 
 const Spelling* find_spelling(const Dialect& dialect, const Format& format) {
   for (const Spelling& s : dialect.spellings) {
-    if (s.format == format.name) return &s;
-    const bool block_fp8 =
-        format.element == kE4M3 && format.block.rows > 1 && (format.scale == kE8M23 || format.scale == kE8M0);
-    if (s.format == "fp8_block*" && block_fp8) return &s;
+    const bool any_block = s.format == "fp8_block*";
+    if (any_block && format.element == kE4M3 && !format.has_global && format.block.rows > 1) return &s;
+    if (any_block) continue;
+    const Format& said = find_format(s.format);
+    // A power of two is an f32 too: FP8 with E8M0 scales can be said where f32 scales can.
+    const bool scale = said.scale == format.scale || (said.scale == kE8M23 && format.scale == kE8M0);
+    if (said.element == format.element && said.block == format.block && said.has_global == format.has_global && scale &&
+        said.is_dense() == format.is_dense())
+      return &s;
   }
   return nullptr;
 }
@@ -195,6 +200,7 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
   std::optional<DeclaredScheme> declared;
   if (declaration != nullptr) declared = declaration->scheme_of(base);
   Block block{128, 128};
+  const bool named = (declaration != nullptr && declaration->block) || (declared && declared->block);
   if (declaration != nullptr && declaration->block) block = *declaration->block;
   if (declared && declared->block) block = *declared->block;
   std::optional<Attempt> best;
@@ -205,7 +211,7 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
         std::optional<Attempt> a = attempt(*dialect, s, format, base, tensors, declared);
         if (!a) continue;
         if (declaration != nullptr && declaration->dialect == dialect->name)
-          a->declared = format.block == block ? 2 : 1;
+          a->declared = named && format.block == block ? 2 : 1;
         if (a->reading.complaints.empty()) certain.push_back(a->reading);
         if (!best || is_better(*a, *best)) best = std::move(a);
       }

@@ -23,8 +23,23 @@ void keep_original(ModelPlan& plan, const std::string& name, const StoredGlobal&
   if (original.sense != target) plan.globals.keep(name, original);
 }
 
-DType stored_scale_of(const Module& m) {
-  return m.scales->dtype == DType::kBf16 || m.scales->dtype == DType::kF16 ? m.scales->dtype : DType::kF32;
+// The dtypes of f32 scales on disk: as they are within a dialect; else the target's first one that holds them exactly.
+void choose_dtypes(const Checkpoint& in, const Module& m, const Dialect& target, Spelled& spelled) {
+  const bool same = m.reading.dialect == &target;
+  if (spelled.has_activation && !spelled.format.has_global) {
+    const float scale = across_sense(*m.activation, spelled.spelling->activation_sense);
+    spelled.activation_dtype = same ? m.activation_tensor->dtype : exact_dtype(*spelled.spelling, std::span(&scale, 1));
+  }
+  const DType on_disk = m.scales->dtype;
+  if (spelled.format.scale != kE8M23 || on_disk == DType::kF8E8M0 || on_disk == DType::kU8) return;
+  if (same) {
+    spelled.scale_dtype = on_disk;
+    return;
+  }
+  const Tensor stored = in.load_tensor(*m.scales);
+  std::vector<float> values(static_cast<std::size_t>(stored.count()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = element_as_float(stored, static_cast<std::int64_t>(i));
+  spelled.scale_dtype = exact_dtype(*spelled.spelling, values);
 }
 
 std::vector<Job> plan_jobs(const Checkpoint& in, const ConvertOptions& options, ConvertReport& report) {
@@ -33,7 +48,7 @@ std::vector<Job> plan_jobs(const Checkpoint& in, const ConvertOptions& options, 
   std::map<std::string, std::vector<std::string>> refused;  // format -> modules
   for (const Module& m : in.modules()) {
     if (!m.is_quantized()) continue;
-    std::optional<Spelled> spelled = spell(target, m.name, m.reading.format, m.reading.extent, stored_scale_of(m));
+    std::optional<Spelled> spelled = spell(target, m.name, m.reading.format, m.reading.extent, DType::kF32);
     bool requantize = false;
     if (!spelled && options.requantize) {
       const Format* nearest = nearest_format(target, m.reading.format);
@@ -52,6 +67,7 @@ std::vector<Job> plan_jobs(const Checkpoint& in, const ConvertOptions& options, 
       report.warnings.push_back({"activation_scale_dropped", m.activation_tensor->name,
                                  fmt::format("{} is left out: {} has no activation scale for {}",
                                              m.activation_tensor->name, target.name, format_label(m.reading.format))});
+    if (!requantize) choose_dtypes(in, m, target, *spelled);
     jobs.push_back({&m, std::move(*spelled), requantize});
   }
   std::string listed;
@@ -164,7 +180,8 @@ ConvertReport convert_checkpoint(Stream& stream, const Checkpoint& in, const std
   }
   if (plan.config.config.is_object())
     options.dialect->write_declaration(declared_model(in, jobs, has_kv_scales), plan.config);
-  Progress progress("converting", work, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever);
+  Progress progress("converting", work, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever,
+                    options.check);
   ModelOutput output(in, out, std::move(plan));
   run_jobs(stream.pool(), jobs.size() + copied.size(), [&](std::size_t i) {
     if (i >= jobs.size()) {

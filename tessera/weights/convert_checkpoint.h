@@ -1,6 +1,7 @@
 // Converts a checkpoint from any dialects into one: codes and block scales byte for byte, globals with their original
 // bits (law 7). What the target cannot say is refused by name, or requantized where that is asked for.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct ConvertOptions {
   const Dialect* dialect = nullptr;
   bool requantize = false;  // formats that the target cannot say become its nearest one, by its own writer
   bool show_progress = false;
+  std::function<void()> check = {};  // called often, on any thread; what it throws ends the work
 };
 
 struct ConvertReport {

@@ -66,7 +66,8 @@ DequantizeReport dequantize_checkpoint(Stream& stream, const Checkpoint& in, con
   }
   require(!jobs.empty(), Errc::kInvalid, "{} holds no quantized weights", in.container().path());
   for (const PlannedTensor& p : plan.tensors) report.bytes_after += planned_bytes(p);
-  Progress progress("dequantizing", work, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever);
+  Progress progress("dequantizing", work, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever,
+                    options.check);
   ModelOutput output(in, out, std::move(plan));
   run_jobs(stream.pool(), jobs.size() + copied.size(), [&](std::size_t i) {
     if (i >= jobs.size())

@@ -1,6 +1,7 @@
 // Dequantizes a checkpoint: every quantized weight becomes one dense tensor NAME.weight, with the exporter's own values
 // (law 3) rounded once to the dtype asked for. Other tensors stay as they are; scales and declarations go.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace tessera {
 struct DequantizeOptions {
   DType dtype = DType::kBf16;  // or kF32, kF16
   bool show_progress = false;
+  std::function<void()> check = {};  // called often, on any thread; what it throws ends the work
 };
 
 struct DequantizeReport {

@@ -257,7 +257,8 @@ QuantizeReport quantize_checkpoint(Stream& stream, const Checkpoint& in, const s
   }
   if (options.dialect->write_declaration != nullptr && plan.config.config.is_object())
     options.dialect->write_declaration(declared_model(in, jobs), plan.config);
-  Progress progress("quantizing", work, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever);
+  Progress progress("quantizing", work, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever,
+                    options.check);
   observe_groups(stream, in, jobs, *options.dialect, progress);
   resolve_globals(jobs, plan, report);
   ModelOutput output(in, out, std::move(plan));

@@ -2,6 +2,7 @@
 // Rows are read in stripes of about 8 MiB, twice where a format's global needs the maximum of the whole first, so
 // memory does not grow with the model. Law (4) makes the stripes' bits those of the whole.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct QuantizeOptions {
   const Writer* writer = nullptr;  // null: the dialect's own
   RandomKey key{};                 // seed, for stochastic rounding; the stream is the parameter's name
   bool show_progress = false;
+  std::function<void()> check = {};  // called often, on any thread; what it throws ends the work
 };
 
 struct QuantizedSummary {

@@ -44,8 +44,8 @@ Shape scale_shape_of(const Spelling& s, Extent grid) {
       return {1};
     case ScaleShape::kVector:
       return {grid.rows};
-    case ScaleShape::kSpacedGrid:
-      return {grid.rows, 1, grid.cols, 1};
+    case ScaleShape::kSpacedGrid:  // its exporter squeezes a single block to a scalar
+      return grid.count() == 1 ? Shape{} : Shape{grid.rows, 1, grid.cols, 1};
     case ScaleShape::kGrid:
       break;
   }
@@ -71,7 +71,7 @@ std::vector<PlannedTensor> planned_tensors(const Spelled& p) {
       {p.codes_name(), codes, {p.extent.rows, width}, p.module},
       {p.scales_name(), p.scale_dtype, scale_shape_of(s, scale_extent(p.format, p.extent)), p.module}};
   if (p.format.has_global) plan.push_back({p.global_name(), DType::kF32, one_shape_of(s), p.module});
-  if (p.has_activation) plan.push_back({p.activation_name(), DType::kF32, one_shape_of(s), p.module});
+  if (p.has_activation) plan.push_back({p.activation_name(), p.activation_dtype, one_shape_of(s), p.module});
   return plan;
 }
 
@@ -105,7 +105,21 @@ void write_global(ShardedWriter& writer, const Spelled& p, float global) {
   writer.write(p.global_name(), 0, std::as_bytes(std::span(&global, 1)));
 }
 void write_activation(ShardedWriter& writer, const Spelled& p, float scale) {
-  writer.write(p.activation_name(), 0, std::as_bytes(std::span(&scale, 1)));
+  if (p.activation_dtype == DType::kF32)
+    return writer.write(p.activation_name(), 0, std::as_bytes(std::span(&scale, 1)));
+  const std::uint16_t half = bits16(p.activation_dtype, scale);
+  writer.write(p.activation_name(), 0, std::as_bytes(std::span(&half, 1)));
+}
+
+DType exact_dtype(const Spelling& spelling, std::span<const float> values) {
+  for (const std::string_view word : words_of(spelling.scales_dtypes)) {
+    const DType dtype = *find_dtype(word);
+    if (dtype != DType::kF32 && dtype != DType::kBf16 && dtype != DType::kF16) continue;
+    bool exact = true;
+    for (const float v : values) exact = exact && round_to(dtype, v) == v;
+    if (exact) return dtype;
+  }
+  return DType::kF32;
 }
 
 const Format* nearest_format(const Dialect& dialect, const Format& format) {

@@ -15,7 +15,8 @@ struct Spelled {
   const Spelling* spelling = nullptr;
   Format format{};
   Extent extent{};
-  DType scale_dtype = DType::kF32;  // on disk
+  DType scale_dtype = DType::kF32;       // on disk
+  DType activation_dtype = DType::kF32;  // on disk; of a module that has an activation scale
   bool has_activation = false;
 
   std::string codes_name() const { return module + "." + std::string(spelling->codes); }
@@ -24,10 +25,13 @@ struct Spelled {
   std::string activation_name() const { return module + "." + std::string(spelling->activation); }
 };
 
-// How `dialect` says this format, or nothing where it cannot. `stored_scale`: the dtype that f32 scales had on disk, or
-// should have; the dialect's own dtypes limit it, and never to one that would round a scale.
+// How `dialect` says this format, or nothing where it cannot. `wanted`: the dtype that f32 scales should have on disk,
+// where the dialect lists it; F32 otherwise.
 std::optional<Spelled> spell(const Dialect& dialect, std::string module, const Format& format, Extent extent,
-                             DType stored_scale);
+                             DType wanted);
+
+// The first dtype of the dialect's list for these scales in which every one of `values` is exact.
+DType exact_dtype(const Spelling& spelling, std::span<const float> values);
 
 // The tensors to plan for it.
 std::vector<PlannedTensor> planned_tensors(const Spelled& spelled);

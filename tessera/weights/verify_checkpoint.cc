@@ -238,7 +238,7 @@ VerifyReport verify_checkpoint(Stream& stream, const Checkpoint& model, const Ch
       std::any_of(report.problems.begin(), report.problems.end(), [](const Problem& p) { return !p.harmless; });
   std::vector<std::vector<Problem>> found(modules.size());
   Progress progress("verifying", original != nullptr ? work * 9 : work,
-                    options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever);
+                    options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever, options.check);
   run_jobs(stream.pool(), modules.size(), [&](std::size_t i) {
     check_scales(model, *modules[i], found[i]);
     progress.add(modules[i]->codes->bytes);

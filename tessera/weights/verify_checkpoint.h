@@ -1,6 +1,7 @@
 // Verifies a checkpoint: alone, that every block scale and global is one that a reader can use; against the original
 // weights, that they are what it should have been made from.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ struct ModuleVerdict {
 struct VerifyOptions {
   const Writer* writer = nullptr;  // --policy: this writer and no other
   bool show_progress = false;
+  std::function<void()> check = {};  // called often, on any thread; what it throws ends the work
 };
 
 struct VerifyReport {

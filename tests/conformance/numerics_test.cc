@@ -203,7 +203,7 @@ TEST_P(Numerics, CodesFollowFromTheSourceAndTheStoredScales) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Exporters, Numerics, testing::ValuesIn(kFiles),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& file) { return file.param.name; });
 
 }  // namespace
 }  // namespace tessera

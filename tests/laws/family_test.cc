@@ -286,7 +286,7 @@ TEST(Family, ObservesAsTheReference) {
     for (const DType dtype : test::kSources)
       for (std::uint32_t i = 0; i < 12; ++i, ++turn) {
         const Fill fill = i % 3 == 0 ? Fill::kAny : i % 3 == 1 ? Fill::kNormal : Fill::kSubnormal;
-        const Tensor x = filled(dtype, i == 11 ? Extent{3, 100003} : shape_near(*format, turn), fill, turn);
+        const Tensor x = filled(dtype, i == 11 ? Extent{2, 17011} : shape_near(*format, turn), fill, turn);
         if (x.count() == 0) continue;
         const QuantizeContext where{
             .whole = {x.extent().rows + 9, x.extent().cols + 41}, .row = i % 9, .col = 2 * (i % 5)};
@@ -335,8 +335,8 @@ TEST(Family, DequantizesAsTheReference) {
   for (const Format* format : all_formats()) {
     if (format->is_dense()) continue;
     for (const DType into : test::kSources)
-      for (std::uint32_t i = 0; i < 4 * kShapes && !HasFailure(); ++i, ++turn) {
-        const Extent extent = i == 0 ? Extent{3, 70000} : shape_near(*format, i);
+      for (std::uint32_t i = 0; i < 2 * kShapes && !HasFailure(); ++i, ++turn) {
+        const Extent extent = i == 0 ? Extent{2, 17000} : shape_near(*format, i);
         const QuantizedTensor q = random_codes(*format, extent, turn);
         Tensor wanted(into, {extent.rows, extent.cols});
         reference::dequantize(stream_of(1), q, wanted);
@@ -345,10 +345,11 @@ TEST(Family, DequantizesAsTheReference) {
           if (wanted.count() > 0) impl->dequantize(stream_of(threads_of(turn)), q, got.tensor());
           EXPECT_TRUE(got.is_intact()) << impl->name << " " << format->name;
           std::int64_t wrong = 0;
-          for (std::int64_t k = 0; k < wanted.count(); ++k) {
+          const bool same = std::memcmp(wanted.data(), got.tensor().data(), wanted.bytes()) == 0;
+          for (std::int64_t k = 0; !same && k < wanted.count(); ++k) {
             const float a = element_as_float(wanted, k), b = element_as_float(got.tensor(), k);
-            const bool same = std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
-            if (!same && !(is_nan(a) && is_nan(b))) ++wrong;
+            if (std::bit_cast<std::uint32_t>(a) != std::bit_cast<std::uint32_t>(b) && !(is_nan(a) && is_nan(b)))
+              ++wrong;
           }
           EXPECT_EQ(wrong, 0) << impl->name << " " << format->name << " into " << dtype_name(into) << " " << extent.rows
                               << " x " << extent.cols << ", seed " << turn;
