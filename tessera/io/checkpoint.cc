@@ -70,10 +70,17 @@ void Checkpoint::require_usable() const {
     error.in_tensor(first->tensor);
     throw error;
   }
-  if (!impl_->strict || impl_->scan.contradictions.empty()) return;
-  const ContainerWarning& w = impl_->scan.contradictions.front();
-  Error error(Errc::kCorrupt, w.message + " (--strict takes no contradiction)");
-  error.in_tensor(w.tensor);
+  const auto& contradictions = impl_->scan.contradictions;
+  if (!impl_->strict || contradictions.empty()) return;
+  constexpr std::size_t kListed = 16;
+  std::string listed;
+  for (std::size_t i = 0; i < std::min(kListed, contradictions.size()); ++i)
+    listed += "\n  " + contradictions[i].message;
+  if (contradictions.size() > kListed) listed += fmt::format("\n  and {} more", contradictions.size() - kListed);
+  Error error(
+      Errc::kCorrupt,
+      fmt::format("configuration and tensors contradict each other, and --strict takes no contradiction:{}", listed));
+  error.in_tensor(contradictions.front().tensor);
   throw error;
 }
 

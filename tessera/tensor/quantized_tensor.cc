@@ -33,7 +33,8 @@ QuantizedTensor slice_rows(const QuantizedTensor& q, std::int64_t begin, std::in
     if (stop > begin && start < end) part.segment_ends.push_back(std::min(stop, end) - begin);
     start = stop;
   }
-  part.global = q.global.slice(first, std::max(first, last));
+  if (part.segment_ends.empty()) first = 0, last = 1;  // no rows: any global will do
+  part.global = q.global.slice(first, last);
   return part;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tessera/base/error.h"
+#include "tessera/io/module_names.h"
 #include "tessera/kernels/quantize.h"
 #include "tessera/weights/fusion.h"
 #include "tessera/weights/model_output.h"
@@ -151,6 +152,10 @@ class Verifier final {
   const StoredTensor& original_of(const Module& m) const {
     const StoredTensor* t = original_.container().find(m.name + ".weight");
     const Module* dense = original_.find(m.name);
+    if (t == nullptr && module_kind(m.name) == ModuleKind::kHead) {  // a head that the original ties to its embedding
+      for (const Module& other : original_.modules())
+        if (other.name.ends_with("embed_tokens")) t = (dense = &other)->codes;
+    }
     require(t != nullptr && dense != nullptr && !dense->is_quantized(), Errc::kNotFound,
             "{} has no dense weight {}.weight to verify against", original_.container().path(), m.name);
     const Extent e = m.reading.extent;
