@@ -27,6 +27,10 @@ class CliOptions final : public OptionVisitor {
   void option(std::string_view name, std::string& value, std::string_view placeholder, std::string_view help) override {
     app_.add_option(std::string(name), value, std::string(help))->option_text(std::string(placeholder));
   }
+  void required(std::string_view name, std::string& value, std::string_view placeholder,
+                std::string_view help) override {
+    app_.add_option(std::string(name), value, std::string(help))->option_text(std::string(placeholder))->required();
+  }
   void list(std::string_view name, std::vector<std::string>& values, std::string_view placeholder,
             std::string_view help) override {
     app_.add_option(std::string(name), values, std::string(help))
@@ -50,7 +54,7 @@ void add_session_options(CLI::App& app, Session& session) {
   app.add_option("--device", session.device, "cpu, cuda or cuda:INDEX")->option_text("DEVICE");
   app.add_option("--cpu-tier", session.cpu_tier, "the best instruction set to use: reference, avx2 or avx512")
       ->option_text("NAME");
-  app.add_option("--seed", session.seed, "of everything random")->option_text("N");
+  app.add_option("--seed", session.seed, "of everything random")->option_text("N")->check(CLI::NonNegativeNumber);
 }
 
 Json json_of(const std::vector<ContainerWarning>& warnings) {
@@ -117,6 +121,8 @@ int run_command(Command& command, Session& session) {
     } else if (session.quiet) {
       set_log_level(LogLevel::kError);
     }
+    parse_device(session.device);  // also where the command does not compute: a wrong word is never silent
+    if (!session.cpu_tier.empty()) parse_cpu_tier(session.cpu_tier);
     Answer answer = command.run(session);
     if (!session.json) print_warnings(session.warnings);
     return print_answer(session, std::move(answer));
@@ -145,8 +151,13 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     for (int i = 1; i < argc; ++i) session.json = session.json || std::string_view(argv[i]) == "--json";
+    if (session.json && dynamic_cast<const CLI::CallForVersion*>(&e) != nullptr) {
+      Answer answer;
+      answer.json.set("version", TESSERA_VERSION);
+      return print_answer(session, std::move(answer));
+    }
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     return report_error(session, "usage", kUsage,
                         std::string(e.what()) + "; `tessera --help` and `tessera COMMAND --help` list what there is",
                         nullptr);

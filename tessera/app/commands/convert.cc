@@ -12,13 +12,12 @@ class Convert final : public app::Command {
   void visit(app::OptionVisitor& v) override {
     v.positional("IN", in_, "a quantized model, of any dialect that is read");
     v.positional("OUT", out_, "the folder to make; it must not exist");
-    v.option("--as", dialect_, "DIALECT", "the dialect to write");
+    v.required("--as", dialect_, "DIALECT", "the dialect to write (`tessera dialects` lists them)");
     v.flag("--requantize", requantize_,
            "change formats that the dialect cannot say to its nearest one, instead of refusing");
   }
 
   app::Answer run(app::Session& session) override {
-    require(!dialect_.empty(), Errc::kInvalid, "convert: --as DIALECT is missing (`tessera dialects` lists them)");
     const ConvertOptions options{
         .dialect = &find_dialect(dialect_), .requantize = requantize_, .show_progress = !session.quiet};
     Stream stream = session.open_stream();

@@ -14,15 +14,13 @@ class Quantize final : public app::Command {
   void visit(app::OptionVisitor& v) override {
     v.positional("IN", in_, "a model with dense weights");
     v.positional("OUT", out_, "the folder to make; it must not exist");
-    v.option("--recipe", recipe_, "NAME|FILE", "a format's name, or a YAML file of rules (docs/guide/recipes.md)");
+    v.required("--recipe", recipe_, "NAME|FILE", "a format's name, or a YAML file of rules (docs/guide/recipes.md)");
     v.option("--as", dialect_, "DIALECT", "the dialect to write; default compressed-tensors");
     v.option("--policy", writer_, "WRITER", "how scales and codes are chosen; default the dialect's own writer");
     v.list("--set", settings_, "KEY=VALUE", "changes the recipe of a file: rules.0.weight=mxfp8");
   }
 
   app::Answer run(app::Session& session) override {
-    require(!recipe_.empty(), Errc::kInvalid,
-            "quantize: --recipe is missing; a format's name (nvfp4) or a YAML file says what to do");
     const QuantizeOptions options{.recipe = Recipe::read(recipe_, settings_),
                                   .dialect = &find_dialect(dialect_),
                                   .writer = writer_.empty() ? nullptr : &find_writer(writer_),
