@@ -345,7 +345,7 @@ TEST(Family, DequantizesAsTheReference) {
           if (wanted.count() > 0) impl->dequantize(stream_of(threads_of(turn)), q, got.tensor());
           EXPECT_TRUE(got.is_intact()) << impl->name << " " << format->name;
           std::int64_t wrong = 0;
-          const bool same = std::memcmp(wanted.data(), got.tensor().data(), wanted.bytes()) == 0;
+          const bool same = wanted.count() == 0 || std::memcmp(wanted.data(), got.tensor().data(), wanted.bytes()) == 0;
           for (std::int64_t k = 0; !same && k < wanted.count(); ++k) {
             const float a = element_as_float(wanted, k), b = element_as_float(got.tensor(), k);
             if (std::bit_cast<std::uint32_t>(a) != std::bit_cast<std::uint32_t>(b) && !(is_nan(a) && is_nan(b)))

@@ -10,7 +10,7 @@
 
 namespace tessera::cpu {
 
-inline constexpr std::int64_t kTileBytes = 16 << 10;      // of x, where blocks are one row: a third of an L1
+inline constexpr std::int64_t kTileBytes = 32 << 10;      // of x, where blocks are one row: about an L1
 inline constexpr std::int64_t kTallTileBytes = 64 << 10;  // where blocks are several rows
 inline constexpr std::int64_t kTileBlocks = 2048;         // at most
 inline constexpr std::int64_t kLargeBlock = 1 << 17;      // elements
