@@ -77,7 +77,7 @@ __device__ inline std::uint32_t code_of(Element element, const Encode& how, DTyp
 __device__ inline float value_of(const Format& format, Element element, Sense sense, bool reads_minus_zero,
                                  std::uint32_t code, float scale, float global) {
   float value = decode(element, code);
-  if (!reads_minus_zero) value = value + 0.f;
+  if (!reads_minus_zero) value = nan_as_on_cpu(value + 0.f, value, 0.f);
   if (!format.has_global) return nan_as_on_cpu(value * scale, value, scale);
   if (sense == Sense::kReciprocalFirst) {
     const float reciprocal = nan_as_on_cpu(1.f / global, global, global);

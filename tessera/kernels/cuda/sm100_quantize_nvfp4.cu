@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads) quantize_nvfp4_kernel(QuantizeBlocks
   const float amax = __uint_as_float(largest > 0x7f80u ? 0x7fc00000u : largest << 16);
   const ScaleInput<float> input{amax, a.global, a.tensor_amax, DType::kBf16};
   const ScaleChoice<float> choice = Rule::template scale<float>(f, input);
-  const Divisor d = divisor_of<Quotient::kDivide>(choice.operand, amax);
+  const Divisor d = divisor_of<Quotient::kDivide>(choice.operand, amax, kEndOfCodes);
   uint2 codes;
   if (d.is_tame) {
     if constexpr (how.sign == SignOfZero::kMinusZeroOff) {

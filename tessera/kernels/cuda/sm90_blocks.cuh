@@ -51,36 +51,39 @@ struct Divisor {
   bool is_tame;
 };
 
-// Tame: quotients neither overflow nor reach 4096 nor, for a sign that goes with a quotient of zero, vanish.
+// Tame: quotients neither overflow nor reach `end`, nor do they vanish, which would change a sign. A maximum that is
+// not finite is not tame.
 template <Quotient kHow>
-__device__ inline Divisor divisor_of(float operand, float amax) {
+__device__ inline Divisor divisor_of(float operand, float amax, float end) {
   const std::uint32_t bits = __float_as_uint(operand);
   Divisor d{};
   if constexpr (kHow == Quotient::kMultiply) {
     d.high = operand;
-    d.is_tame = amax * operand < 4096.f;
+    d.is_tame = amax * operand < end;
   } else if constexpr (kHow == Quotient::kPower) {
     d.high = __uint_as_float(bits == 0x00400000u ? 254u << 23 : (254u << 23) - bits);
-    d.is_tame = bits < (127u + 15u) << 23 && amax * d.high < 4096.f;
+    d.is_tame = bits < (127u + 15u) << 23 && amax * d.high < end;
   } else {
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(d.high) : "f"(operand));
     const float rest = __fmaf_rn(-operand, d.high, 1.f);
     const float step = rest * d.high;
     d.low = __fmaf_rn(step, rest, step);
     constexpr std::uint32_t kLeast = (127u - 100u) << 23, kEnd = (127u + 15u) << 23;
-    d.is_tame = bits - kLeast < kEnd - kLeast && amax * d.high < 4096.f;
+    d.is_tame = bits - kLeast < kEnd - kLeast && amax * d.high < end;
   }
   return d;
 }
 
+// Where d.low is negative, that of -0 is +0.
 template <Quotient kHow>
 __device__ inline float quotient(float x, const Divisor& d) {
   if constexpr (kHow == Quotient::kDivide) return __fmaf_rn(x, d.high, x * d.low);
   return x * d.high;
 }
 
-// The nearest E2M1 code of a magnitude below 4096, ties to even, is the least of RN(2a), RN(a) + 2, RN(a / 2) + 4
-// and 7. Adding 1.5 * 2^23 rounds to an integer in the low bits; the 7 is left to the caller.
+// The nearest E2M1 code of a magnitude below 7, ties to even, is the least of RN(2a), RN(a) + 2 and RN(a / 2) + 4; from
+// 7 up to 4096 the caller takes the lesser of that and 7. Adding 1.5 * 2^23 rounds to an integer in the low bits.
+constexpr float kEndOfE2M1 = 7.f, kEndOfCodes = 4096.f;
 __device__ inline std::uint32_t e2m1_unsaturated(float a) {
   constexpr float kMagic = 0x1.8p23f;
   const std::uint32_t fine = __float_as_uint(__fmaf_rn(a, 2.f, kMagic));
@@ -90,7 +93,7 @@ __device__ inline std::uint32_t e2m1_unsaturated(float a) {
 }
 
 // The codes of 8 numbers (4 pairs, 4 pairs of their magnitudes), the first in the low nibble.
-template <Quotient kHow, SignOfZero kSign>
+template <Quotient kHow, SignOfZero kSign, bool kSaturate>
 __device__ inline std::uint32_t e2m1_word(const std::uint32_t* pairs, const std::uint32_t* magnitudes,
                                           const Divisor& d) {
   std::uint32_t n[4];
@@ -98,7 +101,8 @@ __device__ inline std::uint32_t e2m1_word(const std::uint32_t* pairs, const std:
   for (int i = 0; i < 4; ++i) {
     const std::uint32_t low = e2m1_unsaturated(quotient<kHow>(low_float(magnitudes[i]), d));
     const std::uint32_t high = e2m1_unsaturated(quotient<kHow>(high_float(magnitudes[i]), d));
-    n[i] = __vminu2(__byte_perm(low, high, 0x5410), 0x00070007u);
+    n[i] = __byte_perm(low, high, 0x5410);
+    if constexpr (kSaturate) n[i] = __vminu2(n[i], 0x00070007u);
     if constexpr (kSign == SignOfZero::kKept)
       n[i] |= (pairs[i] >> 12) & 0x00080008u;
     else
@@ -125,7 +129,10 @@ __device__ inline std::uint32_t fp8_word(const std::uint32_t* pairs, const Divis
     }
     n[i] = fp8_pair<kKind>(low, high);
   }
-  return __byte_perm(n[0], n[1], 0x5410);
+  const std::uint32_t word = __byte_perm(n[0], n[1], 0x5410);
+  if constexpr (kSign == SignOfZero::kKept && kHow == Quotient::kDivide)
+    return word | (__byte_perm(pairs[0], pairs[1], 0x7531) & 0x80808080u);
+  return word;
 }
 
 }  // namespace tessera::cuda

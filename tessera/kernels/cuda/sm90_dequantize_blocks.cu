@@ -8,7 +8,7 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 128;
 constexpr int kEach = 8;
 
 template <class Tag>
@@ -143,13 +143,13 @@ __global__ void __launch_bounds__(kThreads) dequantize_blocks_kernel(DequantizeB
   for (int u = 0; u < kAtOnce; ++u) {
     const std::int64_t i = i0 + u * kThreads;
     if (i >= a.chunks) continue;
-    __stcs(static_cast<uint4*>(a.into) + i, values_of<Tag, kReadsMinusZero>(a, codes[u], scale_bits[u], global));
+    static_cast<uint4*>(a.into)[i] = values_of<Tag, kReadsMinusZero>(a, codes[u], scale_bits[u], global);
   }
 }
 
 template <class Tag>
 void launch_dequantize_blocks(const DequantizeBlocks& a, NativeStream stream) {
-  constexpr int kAtOnce = 4;
+  constexpr int kAtOnce = 2;
   const auto native = static_cast<cudaStream_t>(stream);
   const auto blocks = static_cast<unsigned int>(ceil_div(a.chunks, kThreads * kAtOnce));
   if (a.reads_minus_zero)
