@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what the documentation promises: links lead somewhere, every package has its reason, no work is left behind."""
+"""Checks what the documentation promises: links lead somewhere, indexes are whole, every package has its
+reason, no work is left behind."""
 import pathlib
 import re
 import subprocess
@@ -21,6 +22,11 @@ for page in pages:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose):
         if ":" not in target and not (page.parent / target).exists():
             faults.append(f"{page.relative_to(root)}: link to {target}, which is not there")
+
+for index in (root / "docs").glob("*/README.md"):
+    for page in index.parent.glob("*.md"):
+        if page != index and f"]({page.name}" not in index.read_text():
+            faults.append(f"{index.relative_to(root)}: does not list {page.name}")
 
 reasons = (root / "docs/reference/dependencies.md").read_text()
 for package in output("tools/install", "--list"):
