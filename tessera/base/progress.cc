@@ -54,10 +54,11 @@ std::string draw_progress(const ProgressState& state, std::size_t width) {
   return line;
 }
 
-Progress::Progress(std::string label, std::uint64_t total_bytes, ProgressMode mode)
+Progress::Progress(std::string label, std::uint64_t total_bytes, ProgressMode mode, std::function<void()> check)
     : label_(std::move(label)),
       total_(total_bytes),
-      shown_(mode == ProgressMode::kAuto && ::isatty(STDERR_FILENO) == 1) {}
+      shown_(mode == ProgressMode::kAuto && ::isatty(STDERR_FILENO) == 1),
+      check_(std::move(check)) {}
 
 Progress::~Progress() {
   if (shown_) put(kClearLine);
@@ -66,6 +67,7 @@ Progress::~Progress() {
 void Progress::add(std::uint64_t bytes) {
   done_.fetch_add(bytes, std::memory_order_relaxed);
   if (shown_) draw();
+  if (check_) check_();
 }
 
 void Progress::draw() {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -13,7 +14,9 @@ enum class ProgressMode : std::uint8_t { kAuto, kNever };  // kAuto: when standa
 
 class Progress final {
  public:
-  Progress(std::string label, std::uint64_t total_bytes, ProgressMode mode = ProgressMode::kAuto);
+  // `check`: called by each add(), on its thread; what it throws ends the work. An interpreter looks for Ctrl-C there.
+  Progress(std::string label, std::uint64_t total_bytes, ProgressMode mode = ProgressMode::kAuto,
+           std::function<void()> check = {});
   ~Progress();  // wipes the bar
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -27,6 +30,7 @@ class Progress final {
   std::string label_;
   std::uint64_t total_;
   bool shown_;
+  std::function<void()> check_;
   Clock::time_point start_ = Clock::now();
   std::atomic<std::uint64_t> done_{0};
   std::mutex drawing_;

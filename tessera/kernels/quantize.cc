@@ -154,7 +154,8 @@ QuantizedTensor quantize(Stream& stream, const Tensor& x, const OperandSpec& spe
   QuantizedTensor out = empty_quantized(spec.format, piece, x.device());
   out.sense = writer.sense;
   const BlockGrid grid = block_grid(spec.format, piece, where);
-  out.scales = Tensor(out.scales.dtype(), {grid.blocks.rows, grid.blocks.cols}, x.device());
+  if (piece.count() > 0)  // a piece may touch more blocks than it would have alone
+    out.scales = Tensor(out.scales.dtype(), {grid.blocks.rows, grid.blocks.cols}, x.device());
   float amax = where.maxima ? where.maxima->tensor : 0;
   if (!where.maxima && spec.format.has_global) amax = x.count() == 0 ? 0.f : impl.amax(stream, x);
   if (!is_finite(amax) && writer.refuses_non_finite(spec.format)) refuse_value(x, writer);
