@@ -164,13 +164,15 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
-bool MappedFile::is_cached(std::uint64_t begin, std::uint64_t bytes) const {
-  if (bytes == 0 || begin >= size_) return true;
+double MappedFile::cached_share(std::uint64_t begin, std::uint64_t bytes) const {
+  if (bytes == 0 || begin >= size_) return 1;
   const std::uint64_t first = begin / File::kAlignment * File::kAlignment;
   const std::uint64_t end = std::min<std::uint64_t>(begin + bytes, size_);
   std::vector<unsigned char> resident((end - first + File::kAlignment - 1) / File::kAlignment);
-  if (::mincore(const_cast<std::byte*>(data_) + first, end - first, resident.data()) != 0) return true;
-  return std::all_of(resident.begin(), resident.end(), [](unsigned char page) { return (page & 1) != 0; });
+  if (::mincore(const_cast<std::byte*>(data_) + first, end - first, resident.data()) != 0) return 1;
+  const auto there =
+      std::count_if(resident.begin(), resident.end(), [](unsigned char page) { return (page & 1) != 0; });
+  return static_cast<double>(there) / static_cast<double>(resident.size());
 }
 
 std::string read_file(const std::string& path, std::uint64_t limit) {

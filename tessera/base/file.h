@@ -58,8 +58,9 @@ class MappedFile final {
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
-  // Whether the pages of [begin, begin + bytes) are in the page cache, as far as the system tells.
-  bool is_cached(std::uint64_t begin, std::uint64_t bytes) const;
+  // The share, 0 to 1, of the pages of [begin, begin + bytes) that are in the page cache; 1 where the system does not
+  // tell.
+  double cached_share(std::uint64_t begin, std::uint64_t bytes) const;
 
  private:
   const std::byte* data_ = nullptr;

@@ -71,7 +71,7 @@ TEST_F(FileTest, MapsItsBytes) {
   const MappedFile map{File::open(at("f"))};
   ASSERT_EQ(map.bytes().size(), 4u);
   EXPECT_EQ(map.bytes()[3], std::byte{'3'});
-  EXPECT_TRUE(map.is_cached(0, 4));
+  EXPECT_EQ(map.cached_share(0, 4), 1);
   write_file(at("empty"), "");
   EXPECT_TRUE(MappedFile(File::open(at("empty"))).bytes().empty());
 }

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -32,8 +33,9 @@ struct Pending {
   int made = 0;  // numbers the temporaries
 };
 Pending& pending() {
-  static auto* const instance = new Pending;  // outlives every static destructor: a signal may come during exit
-  return *instance;
+  // Never destroyed: a signal may come while the process exits.
+  static Pending& instance = *std::make_unique<Pending>().release();
+  return instance;
 }
 
 // Other threads may still be writing into the folder, so that once is not always enough.
@@ -158,30 +160,38 @@ void OutputFile::commit() {
 
 namespace {
 
-std::atomic<int> g_signal{0};
-sem_t g_signalled;
+struct Signalled {
+  std::atomic<int> number{0};
+  sem_t semaphore{};
+};
+// Made before the handler is, so that the handler finds it made.
+Signalled& signalled() {
+  static Signalled instance;
+  return instance;
+}
 
 // Async-signal-safe: a lock-free atomic and sem_post. Only the first signal counts.
 extern "C" void note_signal(int number) {
   const int saved = errno;
   int none = 0;
-  if (g_signal.compare_exchange_strong(none, number)) ::sem_post(&g_signalled);
+  if (signalled().number.compare_exchange_strong(none, number)) ::sem_post(&signalled().semaphore);
   errno = saved;
 }
 
 // Removing needs locks and the heap, so a thread does it; the mutex stays locked: nothing may be published any more.
 void end_when_signalled() {
-  while (::sem_wait(&g_signalled) != 0) {
+  while (::sem_wait(&signalled().semaphore) != 0) {
   }
   pending().mutex.lock();
   for (const std::string& path : pending().paths) remove_tree(path);
-  ::_exit(128 + g_signal.load());
+  ::_exit(128 + signalled().number.load());
 }
 
 }  // namespace
 
 void remove_outputs_on_signals() {
-  if (::sem_init(&g_signalled, 0, 0) != 0) fail(Errc::kResource, "cannot make a semaphore: {}", std::strerror(errno));
+  if (::sem_init(&signalled().semaphore, 0, 0) != 0)
+    fail(Errc::kResource, "cannot make a semaphore: {}", std::strerror(errno));
   pending();
   std::thread(end_when_signalled).detach();
   struct sigaction action{};

@@ -17,7 +17,10 @@ namespace {
 // would take the core from the threads that are waited for when there are more threads than cores.
 constexpr int kSpins = 256;
 
-thread_local bool t_inside_pool = false;
+bool& inside_pool() {
+  thread_local bool inside = false;
+  return inside;
+}
 
 void relax() {
 #if defined(__x86_64__)
@@ -75,17 +78,17 @@ void ThreadPool::work(int worker) {
 }
 
 void ThreadPool::run_worker(const Task& task, int worker) noexcept {
-  t_inside_pool = true;
+  inside_pool() = true;
   try {
     task.call(task.body, worker);
   } catch (...) {
     slots_[static_cast<std::size_t>(worker)].error = std::current_exception();
   }
-  t_inside_pool = false;
+  inside_pool() = false;
 }
 
 void ThreadPool::run_task(const Task& task) {
-  if (t_inside_pool) {
+  if (inside_pool()) {
     for (int worker = 0; worker < size(); ++worker) task.call(task.body, worker);
     return;
   }

@@ -11,15 +11,15 @@ namespace {
 
 using Block = const std::uint8_t*;
 
-// The type numbers of ggml_type.h that are decoded here.
+// The type numbers of ggml_type.h that are decoded here; kQ40 is Q4_0.
 enum Number : int {
   kF32 = 0,
   kF16 = 1,
-  kQ4_0 = 2,
-  kQ4_1 = 3,
-  kQ5_0 = 6,
-  kQ5_1 = 7,
-  kQ8_0 = 8,
+  kQ40 = 2,
+  kQ41 = 3,
+  kQ50 = 6,
+  kQ51 = 7,
+  kQ80 = 8,
   kBf16 = 30,
   kMxfp4 = 39,
   kNvfp4 = 40
@@ -119,15 +119,15 @@ DecodeAll decoder_of(const GgmlType& type) {
       return decode_all<decode_f16>;
     case kBf16:
       return decode_all<decode_bf16>;
-    case kQ4_0:
+    case kQ40:
       return decode_all<decode_q4_0>;
-    case kQ4_1:
+    case kQ41:
       return decode_all<decode_q4_1>;
-    case kQ5_0:
+    case kQ50:
       return decode_all<decode_q5_0>;
-    case kQ5_1:
+    case kQ51:
       return decode_all<decode_q5_1>;
-    case kQ8_0:
+    case kQ80:
       return decode_all<decode_q8_0>;
     case kMxfp4:
       return decode_all<decode_mxfp4>;

@@ -23,7 +23,8 @@ class Bytes final {
     return *this;
   }
   Bytes& key(const std::string& name, std::uint32_t type) { return put_string(name).put(type); }
-  Bytes& tensor(const std::string& name, std::vector<std::uint64_t> sizes, std::uint32_t type, std::uint64_t offset) {
+  Bytes& tensor(const std::string& name, const std::vector<std::uint64_t>& sizes, std::uint32_t type,
+                std::uint64_t offset) {
     put_string(name).put(static_cast<std::uint32_t>(sizes.size()));
     for (const std::uint64_t size : sizes) put(size);
     return put(type).put(offset);

@@ -12,7 +12,7 @@
 namespace tessera {
 
 enum class ReadCache : std::uint8_t {
-  kAuto,      // each request through the page cache when its pages are there, past it when not
+  kAuto,      // each request through the page cache when nearly all of its pages are there, past it when not
   kDirect,    // past it where the file system allows
   kBuffered,  // through it
 };

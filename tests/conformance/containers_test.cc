@@ -6,6 +6,8 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <optional>
 
 #include "tessera/base/error.h"
@@ -18,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kData = std::string(TESSERA_TEST_DATA) + "/containers";
+std::string data(const std::string& name) { return std::string(TESSERA_TEST_DATA) + "/containers/" + name; }
 
 struct Outcome {
   std::optional<Container> container;
@@ -60,22 +62,22 @@ void expect_verdict(const std::string& path, const std::string& verdict) {
   }
 }
 
-Json expected(const std::string& folder) { return parse_json(read_file(kData + "/" + folder + "/expected.json")); }
+Json expected(const std::string& folder) { return parse_json(read_file(data("") + folder + "/expected.json")); }
 
 TEST(Containers, GetTheVerdictsOfTheSafetensorsFixtures) {
   const Json cases = expected("safetensors");
   EXPECT_EQ(cases.as_object().size(), 29u);
   for (const auto& [name, facts] : cases.as_object())
-    expect_verdict(kData + "/safetensors/" + name, facts.find("verdict")->as_string());
+    expect_verdict(data("safetensors/") + name, facts.find("verdict")->as_string());
 }
 
 TEST(Containers, GetTheVerdictsOfTheGgufFixtures) {
   const Json cases = expected("gguf");
   EXPECT_EQ(cases.as_object().size(), 23u);
   for (const auto& [name, facts] : cases.as_object()) {
-    expect_verdict(kData + "/gguf/" + name, facts.find("verdict")->as_string());
+    expect_verdict(data("gguf/") + name, facts.find("verdict")->as_string());
     if (facts.find("verdict")->as_string() == "reject") continue;
-    EXPECT_EQ(static_cast<std::int64_t>(Container::open(kData + "/gguf/" + name).tensors().size()),
+    EXPECT_EQ(static_cast<std::int64_t>(Container::open(data("gguf/") + name).tensors().size()),
               facts.find("gguf_py_0_19_0", "tensors")->as_int64());
   }
 }
@@ -83,7 +85,7 @@ TEST(Containers, GetTheVerdictsOfTheGgufFixtures) {
 TEST(Containers, GetTheVerdictsOfTheShardedFixtures) {
   const Json all = expected("sharded");
   for (const auto& [name, facts] : all.find("cases")->as_object()) {
-    const std::string folder = kData + "/sharded/" + name;
+    const std::string folder = data("sharded/") + name;
     const std::string verdict = facts.find("verdict")->as_string();
     for (const std::string& path : {folder, folder + "/model.safetensors.index.json"}) {
       const Outcome outcome = try_open(path);
@@ -112,7 +114,7 @@ TEST(Containers, GetTheVerdictsOfTheShardedFixtures) {
 }
 
 TEST(Containers, KnowEveryDtype) {
-  const Container container = Container::open(kData + "/safetensors/ok_all_dtypes.safetensors");
+  const Container container = Container::open(data("safetensors/ok_all_dtypes.safetensors"));
   ASSERT_EQ(container.tensors().size(), kDTypes.size());
   for (const DTypeFacts& facts : kDTypes) {
     const StoredTensor* tensor = container.find("t." + std::string(facts.name));
@@ -269,11 +271,10 @@ TEST_F(MadeContainers, CountOffsetsBeyond32Bits) {
                                     entry("small", "U8", "[4]", kFirst, kFirst + 4));
   const std::string path = make("sparse.safetensors", header, kFirst + 4);
   {
-    std::FILE* file = std::fopen(path.c_str(), "r+b");
-    ASSERT_NE(file, nullptr);
-    ASSERT_EQ(::fseeko(file, -5, SEEK_END), 0);
-    ASSERT_EQ(std::fwrite("!end.", 1, 5, file), 5u);
-    ASSERT_EQ(std::fclose(file), 0);
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-5, std::ios::end);
+    file << "!end.";
+    ASSERT_TRUE(file.flush());
   }
   const Container container = Container::open(path);
   const StoredTensor& big = *container.find("big");

@@ -7,9 +7,9 @@
 
 #include "tessera/base/file.h"
 
-#define X(name) extern "C" int read_##name(const std::uint8_t* data, std::size_t size);
+#define TESSERA_READER(name) extern "C" int read_##name(const std::uint8_t* data, std::size_t size);
 #include "fuzz_readers.inc"
-#undef X
+#undef TESSERA_READER
 
 namespace tessera {
 namespace {
@@ -19,9 +19,9 @@ struct Reader {
   int (*read)(const std::uint8_t* data, std::size_t size);
 };
 constexpr Reader kReaders[] = {
-#define X(name) {#name, read_##name},
+#define TESSERA_READER(name) {#name, read_##name},
 #include "fuzz_readers.inc"
-#undef X
+#undef TESSERA_READER
 };
 
 class Corpus : public ::testing::TestWithParam<Reader> {};

@@ -22,4 +22,5 @@ int answer(const std::uint8_t* data, std::size_t size, const Check& check) {
 
 }  // namespace tessera::fuzz
 
+// libFuzzer's own name. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
