@@ -4,21 +4,6 @@
 
 namespace tessera::app {
 
-Json json_of(const Problem& problem) {
-  Json j;
-  j.set("code", problem.code);
-  j.set("tensor", problem.tensor);
-  j.set("message", problem.message);
-  if (problem.harmless) j.set("harmless", true);
-  return j;
-}
-
-Json json_of(const std::vector<Problem>& problems) {
-  Json list = JsonArray{};
-  for (const Problem& p : problems) list.push(json_of(p));
-  return list;
-}
-
 std::string text_of(const std::vector<Problem>& problems, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < problems.size() && i < most; ++i)

@@ -8,8 +8,6 @@
 
 namespace tessera::app {
 
-Json json_of(const Problem& problem);
-Json json_of(const std::vector<Problem>& problems);
 // "  harmful  missing  NAME: message" lines, at most `most` of them and a count of the rest.
 std::string text_of(const std::vector<Problem>& problems, std::size_t most = 20);
 std::string format_count(std::uint64_t count);  // "134.5 M"

@@ -2,7 +2,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
-#include "tessera/weights/convert_checkpoint.h"
+#include "tessera/weights/report.h"
 
 namespace tessera::commands {
 namespace {
@@ -26,13 +26,9 @@ class Convert final : public app::Command {
     const ConvertReport report = convert_checkpoint(stream, in, out_, options);
     for (const ContainerWarning& w : report.warnings) session.warn(w);
     app::Answer answer;
+    answer.json = json_of(report);
     answer.json.set("out", out_);
     answer.json.set("dialect", dialect_);
-    answer.json.set("converted", static_cast<std::uint64_t>(report.converted));
-    Json& changed = answer.json.set("requantized", JsonArray{});
-    for (const std::string& line : report.requantized) changed.push(line);
-    answer.json.set("bytes_before", report.bytes_before);
-    answer.json.set("bytes_after", report.bytes_after);
     answer.text =
         fmt::format("{} quantized weights, {}, written as {} to {}\n", report.converted,
                     report.requantized.empty() ? "codes and block scales byte for byte"

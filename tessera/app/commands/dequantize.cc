@@ -4,8 +4,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
-#include "tessera/weights/dequantize_checkpoint.h"
-#include "tessera/weights/import_gguf.h"
+#include "tessera/weights/report.h"
 
 namespace tessera::commands {
 namespace {
@@ -34,11 +33,9 @@ class Dequantize final : public app::Command {
         dequantize_checkpoint(stream, in, out_, {.dtype = dtype, .show_progress = !session.quiet});
     for (const ContainerWarning& w : report.warnings) session.warn(w);
     app::Answer answer;
+    answer.json = json_of(report);
     answer.json.set("out", out_);
     answer.json.set("dtype", dtype_);
-    answer.json.set("dequantized", static_cast<std::uint64_t>(report.dequantized));
-    answer.json.set("bytes_before", report.bytes_before);
-    answer.json.set("bytes_after", report.bytes_after);
     answer.text = fmt::format("{} weights to {}, {} -> {}, in {}\n", report.dequantized, dtype_,
                               format_bytes(static_cast<double>(report.bytes_before)),
                               format_bytes(static_cast<double>(report.bytes_after)), out_);
@@ -56,15 +53,11 @@ class Dequantize final : public app::Command {
                                       shown = written;
                                     }};
     const GgufImportReport report = import_gguf(stream, container, out_, options);
-    for (const ContainerWarning& w : report.warnings) session.warn(w);
-    for (const GgufLeftOut& left : report.left_out)
-      session.warn({"left_out", left.name, fmt::format("{} is left out: {}", left.name, left.reason)});
+    for (const ContainerWarning& w : warnings_of(report)) session.warn(w);
     app::Answer answer;
+    answer.json = json_of(report);
     answer.json.set("out", out_);
     answer.json.set("dtype", dtype_);
-    answer.json.set("dequantized", report.tensors);
-    answer.json.set("bytes_after", report.bytes);
-    answer.json.set("source", report.statement);
     answer.text = fmt::format("{} tensors to {}, {}, in {}\n{}\n", report.tensors, dtype_,
                               format_bytes(static_cast<double>(report.bytes)), out_, report.statement);
     return answer;

@@ -1,28 +1,15 @@
 #include "tessera/app/commands/formats.h"
 
 #include "tessera/base/error.h"
-#include "tessera/numeric/writer.h"
+#include "tessera/numeric/describe.h"
 
 namespace tessera::commands {
 namespace {
-
-std::string element_text(const Element& e) {
-  if (e == kE8M23) return "f32";
-  return e == kNoElement ? "" : fmt::format("E{}M{}", e.exponent_bits, e.mantissa_bits);
-}
 
 std::string block_text(const Format& f) {
   if (f.is_dense()) return "";
   const auto side = [](std::int64_t n) { return n == 0 ? std::string("all") : std::to_string(n); };
   return side(f.block.rows) + " x " + side(f.block.cols);
-}
-
-// Of a large matrix: codes and block scales.
-double bits_per_element(const Format& f) {
-  const double scale = f.is_dense() || f.block.rows == 0 || f.block.cols == 0
-                           ? 0
-                           : static_cast<double>(f.scale.bits()) / static_cast<double>(f.block.rows * f.block.cols);
-  return f.element.bits() + scale;
 }
 
 class Formats final : public app::Command {
@@ -36,9 +23,9 @@ class Formats final : public app::Command {
     for (const Format* f : all_formats()) {
       Json j;
       j.set("name", f->name);
-      j.set("element", element_text(f->element));
+      j.set("element", element_name(f->element));
       j.set("block", f->is_dense() ? Json() : Json(JsonArray{f->block.rows, f->block.cols}));
-      j.set("scale", f->is_dense() ? Json() : Json(element_text(f->scale)));
+      j.set("scale", f->is_dense() ? Json() : Json(element_name(f->scale)));
       j.set("global", f->has_global);
       j.set("bits_per_element", bits_per_element(*f));
       Json& writers = j.set("writers", JsonArray{});
@@ -49,7 +36,7 @@ class Formats final : public app::Command {
         names.append(names.empty() ? "" : " ").append(w->name);
       }
       list.push(std::move(j));
-      table.add({std::string(f->name), element_text(f->element), block_text(*f), element_text(f->scale),
+      table.add({std::string(f->name), element_name(f->element), block_text(*f), element_name(f->scale),
                  f->has_global ? "f32" : "", fmt::format("{:g}", bits_per_element(*f)), names});
     }
     Json& writers = answer.json.set("writers", JsonArray{});

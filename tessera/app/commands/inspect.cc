@@ -9,6 +9,8 @@
 #include "tessera/base/progress.h"
 #include "tessera/io/checkpoint.h"
 #include "tessera/io/module_names.h"
+#include "tessera/numeric/describe.h"
+#include "tessera/weights/report.h"
 
 namespace tessera::commands {
 namespace {
@@ -23,7 +25,9 @@ Json shape_json(std::span<const std::int64_t> shape) {
   return list;
 }
 
-std::string_view sense_name(Sense sense) { return sense == Sense::kMultiply ? "multiply" : "divide"; }
+std::string_view simple_sense(Sense sense) {
+  return sense_name(sense == Sense::kReciprocalFirst ? Sense::kDivide : sense);
+}
 
 std::string format_of(const Module& m) {
   return m.reading.complaints.empty() ? format_label(m.reading.format) : "unreadable";
@@ -99,7 +103,7 @@ class Inspect final : public app::Command {
     j.set("declared", declared != nullptr ? declared->text : Json(JsonObject{}));
     Json& modules = j.set("modules", JsonArray{});
     for (const Module& m : model.modules()) modules.push(json_of_module(m));
-    j.set("problems", app::json_of(problems));
+    j.set("problems", json_of(std::span<const Problem>(problems)));
     Json& totals = j.set("totals", JsonObject{});
     totals.set("parameters", all_.parameters);
     totals.set("bytes", all_.bytes);
@@ -130,7 +134,7 @@ class Inspect final : public app::Command {
     if (m.global) {
       global.set("value", static_cast<double>(m.global->value()));
       global.set("stored", static_cast<double>(m.global->bits));
-      global.set("sense", sense_name(m.global->sense));
+      global.set("sense", simple_sense(m.global->sense));
     }
     Json& activation = j.set("activation", nullptr);
     if (m.activation_scheme != ActivationScheme::kNone) {

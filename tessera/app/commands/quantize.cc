@@ -4,7 +4,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
-#include "tessera/weights/quantize_checkpoint.h"
+#include "tessera/weights/report.h"
 
 namespace tessera::commands {
 namespace {
@@ -37,23 +37,11 @@ class Quantize final : public app::Command {
  private:
   app::Answer answer_of(const QuantizeReport& report) const {
     app::Answer answer;
+    answer.json = json_of(report);
     answer.json.set("out", out_);
     answer.json.set("dialect", dialect_);
-    answer.json.set("bytes_before", report.bytes_before);
-    answer.json.set("bytes_after", report.bytes_after);
-    Json& modules = answer.json.set("modules", JsonArray{});
     std::map<std::pair<std::string, std::string>, std::size_t> counts;
-    for (const QuantizedSummary& q : report.quantized) {
-      Json j;
-      j.set("name", q.module);
-      j.set("format", q.format);
-      j.set("writer", q.writer);
-      j.set("shape", JsonArray{q.extent.rows, q.extent.cols});
-      j.set("bytes_before", q.bytes_before);
-      j.set("bytes_after", q.bytes_after);
-      modules.push(std::move(j));
-      ++counts[{q.format, q.writer}];
-    }
+    for (const QuantizedSummary& q : report.quantized) ++counts[{q.format, q.writer}];
     for (const auto& [kind, count] : counts)
       answer.text += fmt::format("{} weights to {} by {}\n", count, kind.first, kind.second);
     answer.text += fmt::format(

@@ -1,16 +1,13 @@
 #include "tessera/app/commands/verify.h"
 
 #include <array>
-#include <cmath>
 
 #include "tessera/app/report.h"
 #include "tessera/base/error.h"
-#include "tessera/weights/verify_checkpoint.h"
+#include "tessera/weights/report.h"
 
 namespace tessera::commands {
 namespace {
-
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 class Verify final : public app::Command {
  public:
@@ -39,33 +36,6 @@ class Verify final : public app::Command {
   }
 
  private:
-  static Json json_of(const VerifyReport& report) {
-    Json j;
-    j.set("holds", report.holds);
-    j.set("checked", static_cast<std::uint64_t>(report.checked));
-    j.set("problems", app::json_of(report.problems));
-    Json& modules = j.set("modules", JsonArray{});
-    for (const ModuleVerdict& v : report.modules) {
-      Json m;
-      m.set("name", v.name);
-      m.set("format", v.format);
-      m.set("max_abs_error", number_or_null(v.max_abs_error));
-      m.set("relative_error", number_or_null(v.relative_error));
-      m.set("verdict", verdict_name(v.verdict));
-      m.set("writer", v.writer.empty() ? Json() : Json(v.writer));
-      m.set("bits_equal", v.bits_equal ? Json(*v.bits_equal) : Json());
-      Json& first = m.set("first_difference", nullptr);
-      if (v.first_difference) {
-        first.set("part", v.first_difference->part);
-        first.set("index", v.first_difference->index);
-        first.set("expected", v.first_difference->expected);
-        first.set("found", v.first_difference->found);
-      }
-      modules.push(std::move(m));
-    }
-    return j;
-  }
-
   static std::string text_of(const VerifyReport& report) {
     std::string text = fmt::format("{} quantized weights checked: {}\n", report.checked,
                                    report.holds ? "everything holds" : "something is wrong");
