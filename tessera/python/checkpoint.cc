@@ -157,8 +157,9 @@ void bind_facts(nb::module_& m) {
       .def_ro("code", &ContainerWarning::code)
       .def_ro("tensor", &ContainerWarning::tensor)
       .def_ro("message", &ContainerWarning::message)
-      .def("__repr__",
-           [](const ContainerWarning& w) { return fmt::format("tessera.CheckpointWarning({}: {})", w.code, w.message); });
+      .def("__repr__", [](const ContainerWarning& w) {
+        return fmt::format("tessera.CheckpointWarning({}: {})", w.code, w.message);
+      });
   nb::class_<TensorFacts>(m, "StoredTensor", "A tensor in the file, and its place in the model.")
       .def_ro("name", &TensorFacts::name)
       .def_ro("dtype", &TensorFacts::dtype)
