@@ -43,7 +43,7 @@ struct Session {
 // What a command answers: both forms of it, and the exit status (0, or 1 where the answer is no).
 struct Answer {
   Json json = JsonObject{};
-  std::string text;
+  std::string text{};
   int status = 0;
 };
 

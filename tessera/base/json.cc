@@ -149,16 +149,21 @@ void append_quoted(std::string& out, std::string_view bytes) {
   out += '"';
 }
 
+// The shortest digits that read back the same; an exponent below 1e-4 and from 1e16 on, as the field's other tools
+// write.
 void append_double(std::string& out, double v) {
   if (!std::isfinite(v)) {
     out += "null";
     return;
   }
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, v).ptr;  // the shortest that reads back the same
+  const double a = std::abs(v);
+  const bool fixed = a == 0 || (a >= 1e-4 && a < 1e16);
+  char text[64];
+  const auto format = fixed ? std::chars_format::fixed : std::chars_format::scientific;
+  const auto end = std::to_chars(text, text + sizeof text, v, format).ptr;
   const std::string_view digits(text, static_cast<std::size_t>(end - text));
   out += digits;
-  if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
+  if (fixed && digits.find('.') == std::string_view::npos) out += ".0";
 }
 
 class Dumper final {

@@ -52,6 +52,7 @@ class Json final {
 
   // Absence is normal: null when this is no object or has no such key. `find("a", "b")` looks inside.
   const Json* find(std::string_view key) const;
+  Json* find(std::string_view key) { return const_cast<Json*>(std::as_const(*this).find(key)); }
   template <class... Keys>
   const Json* find(std::string_view key, Keys... rest) const {
     const Json* inner = find(key);

@@ -21,7 +21,8 @@ namespace tessera {
 struct Module {
   std::string name;  // "model.layers.0.self_attn.q_proj"
   Reading reading;
-  std::optional<StoredGlobal> global{};
+  std::optional<StoredGlobal> global{};  // the original bits, where they travelled in metadata
+  float global_in_file = 1;              // the number that the file's own tensor holds, in the sense of `reading`
   // A static activation scale: the bits and their sense; absent where there is none or it is damaged (then dynamic).
   std::optional<StoredGlobal> activation{};
   ActivationScheme activation_scheme = ActivationScheme::kNone;

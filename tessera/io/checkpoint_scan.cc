@@ -158,16 +158,24 @@ class Scanner final {
       m.activation_scheme = ActivationScheme::kDynamic;
   }
 
-  StoredGlobal original_of(const std::string& name, float found, Sense sense) const {
-    for (const StoredGlobals& kept : globals_)
+  StoredGlobal original_of(const std::string& name, float found, Sense sense) {
+    for (const StoredGlobals& kept : globals_) {
       if (const std::optional<StoredGlobal> original = kept.original(name, found, sense)) return *original;
+      if (kept.knows(name))
+        scan_.warnings.push_back(
+            {"edited_global", name,
+             fmt::format("{} is {}, which is not what the file's metadata ({}) says it was made from: the "
+                         "tensor counts",
+                         name, found, kGlobalsKey)});
+    }
     return {found, sense};
   }
 
   void read_global(Module& m) {
     const float stored = read_number(*m.global_tensor);
     m.global = original_of(m.global_tensor->name, stored, m.reading.sense);
-    if (is_finite(stored) && stored > 0) return;
+    m.global_in_file = stored;
+    if (is_finite(stored) && stored > 0) return check_plausible(m);
     const bool zero_tensor = !is_nan(stored) && stored >= 0 && codes_are_zero(m);
     if (zero_tensor) {  // some exporters write 0 or infinity for a weight of zeros
       m.global = StoredGlobal{1.f, m.reading.sense};
@@ -181,6 +189,18 @@ class Scanner final {
         fmt::format(
             "{} is {} over codes that are not all zero; a global scale is finite and above 0: export the model again",
             m.global_tensor->name, stored));
+  }
+
+  // Weights are almost always between 2^-10 and 2^7 at their largest (spec/checkpoint-dialects.md 4.4). A global that
+  // puts them beyond 2^-24 .. 2^14 was probably stored in the other sense.
+  void check_plausible(const Module& m) {
+    const float largest = 6.f * 448.f * m.global->value();
+    if (largest > 0x1p-24f && largest < 0x1p14f) return;
+    problem("implausible_global", Errc::kCorrupt, m.global_tensor->name,
+            fmt::format("{} is {}, so weights may be as large as {:.3g}: it may be meant the other way round; `tessera "
+                        "verify --against` the original tells",
+                        m.global_tensor->name, m.global_in_file, largest),
+            true);
   }
 
   bool codes_are_zero(const Module& m) const {

@@ -65,11 +65,11 @@ struct WrittenModule {
   Format format;
   ActivationScheme activation = ActivationScheme::kNone;
 };
+enum class CacheScales : std::uint8_t { kAbsent, kPresent };  // scales of the KV cache beside the weights
 struct WrittenModel {
   std::vector<WrittenModule> quantized;  // sorted by name
   std::vector<std::string> dense;        // linear layers that stay as they are, sorted
-  bool has_kv_scales = false;
-  bool exclude_is_complete = true;
+  CacheScales cache_scales = CacheScales::kAbsent;
 };
 
 }  // namespace tessera

@@ -44,10 +44,16 @@ struct Spelling {
   Sense activation_sense =
       Sense::kMultiply;              // kDivide: the stored number multiplies activations when they are quantized
   std::string_view tolerated_one{};  // suffix of a tensor that carries nothing when it holds 1, and else refuses
+  std::string_view caveat{};         // what a user should know before writing weights without activation scales
   bool reads_minus_zero = true;      // false: code 8 of E2M1 is read as +0
 };
 
-struct WrittenModel;  // io/declaration.h
+// The scales of an attention layer's KV cache: names after the layer's ("k_proj.k_scale"), and dtypes, the first that
+// holds the number being written. Empty: the dialect says nothing of them, and they stay as they are.
+struct CacheSpelling {
+  std::string_view key{}, value{}, dtypes{};
+  ScaleShape shape = ScaleShape::kScalar;
+};
 
 struct Dialect {
   std::string_view name;
@@ -55,6 +61,7 @@ struct Dialect {
   std::span<const Spelling> spellings;
   // Siblings that share one global, by the last parts of their names: "q_proj k_proj v_proj".
   std::span<const std::string_view> fused;
+  CacheSpelling cache{};
   std::string_view writer;  // whose rule `quantize --as` uses unless told otherwise
   // What the configuration says of the modules, where it is of this dialect; null otherwise.
   std::unique_ptr<Declaration> (*read_declaration)(const ModelConfig& config);

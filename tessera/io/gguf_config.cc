@@ -40,52 +40,6 @@ Json sorted_by_key(Json object) {
   return object;
 }
 
-// Python's repr: an exponent below 1e-4 and from 1e16 on.
-std::string python_number(double v) {
-  const double a = std::abs(v);
-  const bool fixed = a == 0 || (a >= 1e-4 && a < 1e16);
-  char text[64];
-  const auto end =
-      std::to_chars(text, text + sizeof text, v, fixed ? std::chars_format::fixed : std::chars_format::scientific).ptr;
-  std::string digits(text, end);
-  if (fixed && digits.find('.') == std::string::npos) digits += ".0";
-  return digits;
-}
-
-void append_config(std::string& out, const Json& value, std::size_t indent);
-
-template <class Items, class Append>
-void append_items(std::string& out, const Items& items, std::size_t indent, const Append& append) {
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    out += i == 0 ? "\n" : ",\n";
-    out.append(indent + 2, ' ');
-    append(items[i]);
-  }
-  if (items.empty()) return;
-  out += '\n';
-  out.append(indent, ' ');
-}
-
-void append_config(std::string& out, const Json& value, std::size_t indent) {
-  if (value.is_object()) {
-    out += '{';
-    append_items(out, value.as_object(), indent, [&](const auto& field) {
-      out += Json(field.first).dump();
-      out += ": ";
-      append_config(out, field.second, indent + 2);
-    });
-    out += '}';
-  } else if (value.is_array()) {
-    out += '[';
-    append_items(out, value.as_array(), indent, [&](const Json& item) { append_config(out, item, indent + 2); });
-    out += ']';
-  } else if (value.is_number() && !value.is_integer() && std::isfinite(value.as_double())) {
-    out += python_number(value.as_double());
-  } else {
-    out += value.dump();
-  }
-}
-
 }  // namespace
 
 GgufSizes read_gguf_sizes(GgufKeys& keys, std::int64_t vocabulary, std::int64_t hidden) {
@@ -164,11 +118,6 @@ Json make_generation_config(const Json& config, GgufKeys& tokenizer) {
   return generation;
 }
 
-std::string config_text(const Json& value) {
-  std::string text;
-  append_config(text, value, 0);
-  text += '\n';
-  return text;
-}
+std::string config_text(const Json& value) { return value.dump(2) + "\n"; }
 
 }  // namespace tessera

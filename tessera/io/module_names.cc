@@ -93,7 +93,9 @@ ModuleKind module_kind(std::string_view module) {
   if (contains("embed") || last == "wte" || last == "wpe" || last == "shared" || last == "relative_attention_bias")
     return ModuleKind::kEmbedding;
   if (contains("norm") || last.starts_with("ln_")) return ModuleKind::kNorm;
-  if (last == "gate" || last == "router" || last == "shared_expert_gate") return ModuleKind::kRouter;
+  // The small projections of a gated delta net steer its heads as a router steers experts: exporters leave both dense.
+  if (last == "gate" || last == "router" || last == "shared_expert_gate" || last == "in_proj_a" || last == "in_proj_b")
+    return ModuleKind::kRouter;
   return ModuleKind::kLinear;
 }
 

@@ -30,6 +30,13 @@ constexpr std::uint64_t kWorthReading = 256 << 10;
 // From this share of cached pages on, memory with a few small reads beats a direct read of everything.
 constexpr double kWarm = 0.9;
 
+// What is copied out of the page cache at once, so that it is still in the processor's when it is delivered.
+constexpr std::uint64_t kHot = 256 << 10;
+
+struct FilePart {
+  std::uint64_t begin = 0, end = 0;
+};
+
 // A range as a place in a file.
 struct Wanted {
   std::uint32_t file = 0;
@@ -126,13 +133,14 @@ class Source final {
     if (direct_ && cache == ReadCache::kAuto) map_.emplace(buffered_);
   }
 
-  // [begin, end), or up to the end of the file if that comes first. Returns the bytes read.
-  std::size_t read(std::uint64_t begin, std::span<std::byte> into) const {
-    const bool past_cache = direct_ && !(map_ && map_->cached_share(begin, into.size()) >= kWarm);
-    return past_cache ? read_direct(begin, into) : buffered_.read_up_to(begin, into);
+  // Whether [begin, begin + bytes) is better read past the page cache.
+  bool goes_past_cache(std::uint64_t begin, std::uint64_t bytes) const {
+    return direct_ && !(map_ && map_->cached_share(begin, bytes) >= kWarm);
   }
 
- private:
+  std::size_t read_cached(std::uint64_t begin, std::span<std::byte> into) const {
+    return buffered_.read_up_to(begin, into);
+  }
   // A direct read may stop short at an odd place only where the file ends.
   std::size_t read_direct(std::uint64_t begin, std::span<std::byte> into) const {
     std::size_t done = 0;
@@ -144,6 +152,7 @@ class Source final {
     return done;
   }
 
+ private:
   File buffered_;
   std::optional<File> direct_;
   std::optional<MappedFile> map_;
@@ -190,13 +199,23 @@ class Reading final {
   }
 
   void serve(const Request& request, std::span<std::byte> buffer) {
-    const std::span<std::byte> window = buffer.first(request.end - request.begin);
-    const std::uint64_t end = request.begin + sources_[request.file]->read(request.begin, window);
+    const Source& source = *sources_[request.file];
+    const bool direct = source.goes_past_cache(request.begin, request.end - request.begin);
+    const std::uint64_t step = direct ? request_bytes_ : std::min(request_bytes_, kHot);
+    for (std::uint64_t begin = request.begin; begin < request.end; begin += step) {
+      const std::span<std::byte> window = buffer.first(std::min(step, request.end - begin));
+      const std::size_t got = direct ? source.read_direct(begin, window) : source.read_cached(begin, window);
+      deliver(request, {begin, begin + window.size()}, window.first(got));
+    }
+  }
+  // The wanted bytes of [part.begin, part.end), of which `window` has been read.
+  void deliver(const Request& request, FilePart part, std::span<const std::byte> window) {
     for (const std::size_t i : request.places) {
       const Wanted& place = places_[i];
-      const std::uint64_t from = std::max(place.begin, request.begin), to = std::min(place.end, request.end);
-      if (to > end) fail_cut(request.file, from, to, end);
-      arrive_(place.index, from - place.begin, window.subspan(from - request.begin, to - from));
+      const std::uint64_t from = std::max(place.begin, part.begin), to = std::min(place.end, part.end);
+      if (from >= to) continue;
+      if (to > part.begin + window.size()) fail_cut(request.file, from, to, part.begin + window.size());
+      arrive_(place.index, from - place.begin, window.subspan(from - part.begin, to - from));
     }
   }
   [[noreturn]] void fail_cut(std::uint32_t file, std::uint64_t from, std::uint64_t to, std::uint64_t end) const {

@@ -1,16 +1,22 @@
 #include "tessera/io/stored_globals.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
+#include <limits>
 
 #include "tessera/base/error.h"
 #include "tessera/base/json.h"
 
 namespace tessera {
 
+float reciprocal(float global) {
+  return global > 0 ? std::min(1.f / global, std::numeric_limits<float>::max()) : 1.f / global;
+}
+
 float across_sense(const StoredGlobal& original, Sense target) {
   const bool divides = original.sense != Sense::kMultiply, wants_divisor = target != Sense::kMultiply;
-  return divides == wants_divisor ? original.bits : 1.f / original.bits;
+  return divides == wants_divisor ? original.bits : reciprocal(original.bits);
 }
 
 std::optional<StoredGlobal> StoredGlobals::original(std::string_view name, float found, Sense sense) const {

@@ -16,14 +16,17 @@ namespace tessera {
 
 inline constexpr std::string_view kGlobalsKey = "tessera.globals";
 
+// 1 / global in f32. Of a subnormal whose reciprocal no f32 holds, the largest one: readers take no infinity.
+float reciprocal(float global);
+
 struct StoredGlobal {
   float bits = 1;
   Sense sense = Sense::kMultiply;
-  float value() const { return sense == Sense::kMultiply ? bits : 1.f / bits; }  // as a multiplier, nearest
+  float value() const { return sense == Sense::kMultiply ? bits : reciprocal(bits); }  // as a multiplier, nearest
   bool operator==(const StoredGlobal&) const = default;
 };
 
-// The number that stands for `original` in a dialect of another sense: itself, or the f32 nearest to 1 / it.
+// The number that stands for `original` in a dialect of another sense: itself, or its reciprocal.
 float across_sense(const StoredGlobal& original, Sense target);
 
 class StoredGlobals final {
@@ -31,6 +34,7 @@ class StoredGlobals final {
   void keep(std::string name, StoredGlobal original) { kept_.insert_or_assign(std::move(name), original); }
   // What the file's number was derived from; nothing where it was not, or has been changed since.
   std::optional<StoredGlobal> original(std::string_view name, float found, Sense sense) const;
+  bool knows(std::string_view name) const { return kept_.find(name) != kept_.end(); }
   bool empty() const { return kept_.empty(); }
 
   std::string text() const;                           // the value of the metadata key

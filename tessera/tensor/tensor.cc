@@ -78,6 +78,18 @@ Tensor copy(Stream& stream, const Tensor& from, Device to) {
   return result;
 }
 
+void read_floats(const Tensor& t, std::int64_t begin, std::span<float> into) {
+  if (t.dtype() == DType::kF32) {
+    std::memcpy(into.data(), t.as<float>() + begin, into.size_bytes());
+  } else if (t.dtype() == DType::kBf16) {
+    const std::uint16_t* from = t.as<std::uint16_t>() + begin;
+    for (std::size_t i = 0; i < into.size(); ++i)
+      into[i] = std::bit_cast<float>(static_cast<std::uint32_t>(from[i]) << 16);
+  } else {
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] = element_as_float(t, begin + static_cast<std::int64_t>(i));
+  }
+}
+
 float element_as_float(const Tensor& t, std::int64_t index) {
   TESSERA_ASSERT(t.device().is_cpu());
   switch (t.dtype()) {

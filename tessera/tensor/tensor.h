@@ -51,8 +51,10 @@ class Tensor final {
   std::size_t offset_ = 0;
 };
 
-Tensor scalar(float value, Device device = kCpu);             // f32, shape []
-Tensor copy(Stream& stream, const Tensor& from, Device to);   // always new bytes
+Tensor scalar(float value, Device device = kCpu);            // f32, shape []
+Tensor copy(Stream& stream, const Tensor& from, Device to);  // always new bytes
+// Elements [begin, begin + into.size()) as f32, exactly. F32, BF16, F16, F8*; on the CPU; throws kUnsupported.
+void read_floats(const Tensor& t, std::int64_t begin, std::span<float> into);
 float element_as_float(const Tensor& t, std::int64_t index);  // F32, BF16, F16, F8*; on the CPU; throws kUnsupported
 
 }  // namespace tessera

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
-#include "tessera/io/module_names.h"
 #include "tessera/kernels/quantize.h"
+#include "tessera/weights/cache_scales.h"
 #include "tessera/weights/dequantize_checkpoint.h"
 #include "tessera/weights/model_output.h"
 #include "tessera/weights/spelled.h"
+#include "tessera/weights/written_model.h"
 
 namespace tessera {
 namespace {
@@ -28,7 +29,8 @@ void choose_dtypes(const Checkpoint& in, const Module& m, const Dialect& target,
   const bool same = m.reading.dialect == &target;
   if (spelled.has_activation && !spelled.format.has_global) {
     const float scale = across_sense(*m.activation, spelled.spelling->activation_sense);
-    spelled.activation_dtype = same ? m.activation_tensor->dtype : exact_dtype(*spelled.spelling, std::span(&scale, 1));
+    spelled.activation_dtype =
+        same ? m.activation_tensor->dtype : exact_dtype(spelled.spelling->scales_dtypes, std::span(&scale, 1));
   }
   const DType on_disk = m.scales->dtype;
   if (spelled.format.scale != kE8M23 || on_disk == DType::kF8E8M0 || on_disk == DType::kU8) return;
@@ -39,7 +41,7 @@ void choose_dtypes(const Checkpoint& in, const Module& m, const Dialect& target,
   const Tensor stored = in.load_tensor(*m.scales);
   std::vector<float> values(static_cast<std::size_t>(stored.count()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = element_as_float(stored, static_cast<std::int64_t>(i));
-  spelled.scale_dtype = exact_dtype(*spelled.spelling, values);
+  spelled.scale_dtype = exact_dtype(spelled.spelling->scales_dtypes, values);
 }
 
 std::vector<Job> plan_jobs(const Checkpoint& in, const ConvertOptions& options, ConvertReport& report) {
@@ -82,25 +84,11 @@ std::vector<Job> plan_jobs(const Checkpoint& in, const ConvertOptions& options, 
   return jobs;
 }
 
-// Tensors that belong to no quantized weight: as they are; KV scales in the target's shape.
-PlannedTensor planned_plain(const Checkpoint& in, const StoredTensor& t, const Dialect& target) {
-  const Checkpoint::Place place = in.place(t);
-  PlannedTensor plan{t.name, t.dtype, t.shape, place.module};
-  if (place.role == Role::kKvScale && t.elements() == 1 && !target.spellings.empty())
-    plan.shape = target.spellings.front().one_shape == ScaleShape::kOne ? Shape{1} : Shape{};
-  return plan;
-}
-
-WrittenModel declared_model(const Checkpoint& in, const std::vector<Job>& jobs, bool has_kv_scales) {
-  WrittenModel model{.quantized = {}, .dense = {}, .has_kv_scales = has_kv_scales};
+WrittenModel declared_model(const Checkpoint& in, const std::vector<Job>& jobs, CacheScales cache_scales) {
+  std::vector<WrittenModule> quantized;
   for (const Job& job : jobs)
-    model.quantized.push_back({job.module->name, job.spelled.format, job.module->activation_scheme});
-  for (const Module& m : in.modules()) {
-    const ModuleKind kind = module_kind(m.name);
-    if (!m.is_quantized() && m.codes->shape.size() == 2 && kind != ModuleKind::kEmbedding && kind != ModuleKind::kNorm)
-      model.dense.push_back(m.name);
-  }
-  return model;
+    quantized.push_back({job.module->name, job.spelled.format, job.module->activation_scheme});
+  return written_model(in, std::move(quantized), cache_scales);
 }
 
 void write_numbers(const Job& job, ShardedWriter& writer, float global) {
@@ -151,18 +139,20 @@ ConvertReport convert_checkpoint(Stream& stream, const Checkpoint& in, const std
   erase_declarations(plan.config);
   std::map<std::string, const Job*, std::less<>> job_of;
   for (const Job& job : jobs) job_of[job.module->name] = &job;
-  std::vector<std::pair<const StoredTensor*, std::string>> copied;
+  std::vector<std::pair<const StoredTensor*, PlannedTensor>> copied;
   std::uint64_t work = 0;
-  bool has_kv_scales = false;
+  CacheScales cache_scales = CacheScales::kAbsent;
   for (const StoredTensor& t : in.container().tensors()) {
     report.bytes_before += t.bytes;
     const Checkpoint::Place place = in.place(t);
     const auto it = place.role == Role::kKvScale ? job_of.end() : job_of.find(place.module);
     if (it == job_of.end()) {
-      plan.tensors.push_back(planned_plain(in, t, *options.dialect));
-      copied.emplace_back(&t, t.name);
+      const bool cache = place.role == Role::kKvScale;
+      if (cache) cache_scales = CacheScales::kPresent;
+      copied.emplace_back(&t, cache ? planned_cache_scale(in, t, *options.dialect)
+                                    : PlannedTensor{t.name, t.dtype, t.shape, place.module});
+      plan.tensors.push_back(copied.back().second);
       work += t.bytes;
-      has_kv_scales = has_kv_scales || place.role == Role::kKvScale;
     } else if (&t == it->second->module->codes) {
       for (PlannedTensor& p : planned_tensors(it->second->spelled)) plan.tensors.push_back(std::move(p));
       work += t.bytes;
@@ -179,14 +169,15 @@ ConvertReport convert_checkpoint(Stream& stream, const Checkpoint& in, const std
       keep_original(plan, job.spelled.activation_name(), *job.module->activation, s.activation_sense);
   }
   if (plan.config.config.is_object())
-    options.dialect->write_declaration(declared_model(in, jobs, has_kv_scales), plan.config);
+    options.dialect->write_declaration(declared_model(in, jobs, cache_scales), plan.config);
   Progress progress("converting", work, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever,
                     options.check);
   ModelOutput output(in, out, std::move(plan));
   run_jobs(stream.pool(), jobs.size() + copied.size(), [&](std::size_t i) {
     if (i >= jobs.size()) {
-      const auto& [tensor, name] = copied[i - jobs.size()];
-      return copy_tensor(in.container(), *tensor, name, output.writer(), progress);
+      const auto& [tensor, planned] = copied[i - jobs.size()];
+      if (in.place(*tensor).role == Role::kKvScale) return write_cache_scale(in, *tensor, planned, output.writer());
+      return copy_tensor(in.container(), *tensor, planned.name, output.writer(), progress);
     }
     if (!jobs[i].requantize) return convert_module(in, jobs[i], output.writer(), progress);
     Stream own(kCpu, 1);

@@ -30,8 +30,7 @@ void erase_declarations(ModelConfig& config) {
   config.sidecar = Json();
   for (const std::string_view key : {"quantization_config", "compression_config"}) {
     config.config.erase(key);
-    if (const Json* text = config.config.find("text_config"); text != nullptr && text->is_object())
-      const_cast<Json*>(text)->erase(key);
+    if (Json* text = config.config.find("text_config"); text != nullptr && text->is_object()) text->erase(key);
   }
 }
 

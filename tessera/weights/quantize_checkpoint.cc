@@ -9,6 +9,7 @@
 #include "tessera/weights/fusion.h"
 #include "tessera/weights/model_output.h"
 #include "tessera/weights/spelled.h"
+#include "tessera/weights/written_model.h"
 
 namespace tessera {
 namespace {
@@ -80,33 +81,31 @@ std::vector<Job> plan_jobs(const Checkpoint& in, const QuantizeOptions& options,
                            : options.writer != nullptr
                                ? *options.writer
                                : find_writer(options.dialect->writer.empty() ? "nearest" : options.dialect->writer);
-    require(writer.supports(format), Errc::kUnsupported,
-            "writer '{}' does not write {} ({}); --policy nearest writes every format", writer.name,
-            format_label(format), rules[i]->source);
     std::optional<Spelled> spelled = spell(*options.dialect, names[i], format, extent,
                                            writer.scales_in_source ? modules[i]->codes->dtype : DType::kF32);
     require(spelled.has_value(), Errc::kUnsupported,
             "the dialect {} has no spelling for {} ({}); `tessera dialects` lists what each can say",
             options.dialect->name, format_label(format), rules[i]->source);
+    require(writer.supports(format), Errc::kUnsupported,
+            "writer '{}' does not write {} ({}); --policy nearest writes every format", writer.name,
+            format_label(format), rules[i]->source);
+    if (!spelled->spelling->caveat.empty())
+      report.warnings.push_back({"caveat", names[i],
+                                 fmt::format("{} as {} in {}: {}", names[i], format_label(format),
+                                             options.dialect->name, spelled->spelling->caveat)});
     jobs.push_back({modules[i], std::move(*spelled), &writer});
   }
   return jobs;
 }
 
 WrittenModel declared_model(const Checkpoint& in, const std::vector<Job>& jobs) {
-  WrittenModel model;
+  std::vector<WrittenModule> quantized;
   for (const Job& job : jobs) {
     const bool dynamic = format_family(job.spelled.format) == "FP8";
-    model.quantized.push_back(
+    quantized.push_back(
         {job.module->name, job.spelled.format, dynamic ? ActivationScheme::kDynamic : ActivationScheme::kNone});
   }
-  for (const Module& m : in.modules()) {
-    const bool quantized = std::any_of(jobs.begin(), jobs.end(), [&](const Job& job) { return job.module == &m; });
-    const ModuleKind kind = module_kind(m.name);
-    if (!quantized && m.codes->shape.size() == 2 && kind != ModuleKind::kEmbedding && kind != ModuleKind::kNorm)
-      model.dense.push_back(m.name);
-  }
-  return model;
+  return written_model(in, std::move(quantized), CacheScales::kAbsent);
 }
 
 // One maximum for each fusion group: the writer's global comes from it.

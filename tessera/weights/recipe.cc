@@ -118,9 +118,9 @@ void apply_setting(Json& document, const std::string& setting) {
       if (last) {
         at->set(part, parse_yaml(setting.substr(equals + 1)));
       } else {
-        const Json* inner = at->find(part);
+        Json* inner = at->find(part);
         require(inner != nullptr, Errc::kInvalid, "--set {}: no '{}' in the recipe", setting, part);
-        at = const_cast<Json*>(inner);  // `document` itself is ours to change
+        at = inner;
       }
     }
     if (last) return;

@@ -111,8 +111,8 @@ void write_activation(ShardedWriter& writer, const Spelled& p, float scale) {
   writer.write(p.activation_name(), 0, std::as_bytes(std::span(&half, 1)));
 }
 
-DType exact_dtype(const Spelling& spelling, std::span<const float> values) {
-  for (const std::string_view word : words_of(spelling.scales_dtypes)) {
+DType exact_dtype(std::string_view dtypes, std::span<const float> values) {
+  for (const std::string_view word : words_of(dtypes)) {
     const DType dtype = *find_dtype(word);
     if (dtype != DType::kF32 && dtype != DType::kBf16 && dtype != DType::kF16) continue;
     bool exact = true;

@@ -30,8 +30,8 @@ struct Spelled {
 std::optional<Spelled> spell(const Dialect& dialect, std::string module, const Format& format, Extent extent,
                              DType wanted);
 
-// The first dtype of the dialect's list for these scales in which every one of `values` is exact.
-DType exact_dtype(const Spelling& spelling, std::span<const float> values);
+// The first of these dtypes (names separated by a space) in which every one of `values` is exact; F32 where none is.
+DType exact_dtype(std::string_view dtypes, std::span<const float> values);
 
 // The tensors to plan for it.
 std::vector<PlannedTensor> planned_tensors(const Spelled& spelled);

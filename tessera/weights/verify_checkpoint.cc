@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "tessera/base/error.h"
 #include "tessera/io/module_names.h"
@@ -23,25 +24,27 @@ constexpr double kRoundingRatio = 2.5;
 struct Errors {
   double largest = 0, squares = 0, reference = 0;
   double relative() const { return reference > 0 ? std::sqrt(squares / reference) : squares > 0 ? INFINITY : 0; }
-};
 
-Errors errors_of(const Tensor& decoded, const Tensor& original) {
-  Errors e;
-  for (std::int64_t i = 0; i < original.count(); ++i) {
-    const double x = element_as_float(original, i), d = static_cast<double>(decoded.as<float>()[i]) - x;
-    e.largest = std::max(e.largest, std::isnan(d) ? INFINITY : std::fabs(d));
-    e.squares += d * d;
-    e.reference += x * x;
+  void add(const Tensor& decoded, const Tensor& original) {
+    std::vector<float> row(static_cast<std::size_t>(original.extent().cols));
+    for (std::int64_t begin = 0; begin < original.count(); begin += original.extent().cols) {
+      read_floats(original, begin, row);
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const double x = static_cast<double>(row[i]),
+                     d = static_cast<double>(decoded.as<float>()[begin + static_cast<std::int64_t>(i)]) - x;
+        largest = std::max(largest, std::isnan(d) ? INFINITY : std::fabs(d));
+        squares += d * d;
+        reference += x * x;
+      }
+    }
   }
-  return e;
-}
+};
 
 std::string hex(std::uint32_t value, int digits) { return fmt::format("{:0{}x}", value, digits); }
 
 // The first place where what is stored is not what the writer gives; nothing where all is equal. Zeros are equal by
 // value.
-std::optional<FirstDifference> compare(const QuantizedTensor& found, const QuantizedTensor& expected,
-                                       bool compare_codes) {
+std::optional<FirstDifference> compare(const QuantizedTensor& found, const QuantizedTensor& expected) {
   if (found.format.has_global) {
     const float f = across_sense({found.global.as<float>()[0], found.sense}, expected.sense),
                 e = expected.global.as<float>()[0];
@@ -57,7 +60,7 @@ std::optional<FirstDifference> compare(const QuantizedTensor& found, const Quant
       return FirstDifference{"scales", i, hex(expected.scales.as<std::uint8_t>()[i], 2),
                              hex(found.scales.as<std::uint8_t>()[i], 2)};
   }
-  if (!compare_codes || std::memcmp(found.codes.data(), expected.codes.data(), found.codes.bytes()) == 0) return {};
+  if (std::memcmp(found.codes.data(), expected.codes.data(), found.codes.bytes()) == 0) return {};
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(found.codes.bytes()); ++i) {
     const std::uint8_t f = found.codes.as<std::uint8_t>()[i], e = expected.codes.as<std::uint8_t>()[i];
     if (f != e) return FirstDifference{"codes", i, hex(e, 2), hex(f, 2)};
@@ -122,29 +125,34 @@ class Verifier final {
   }
 
   ModuleVerdict judge(Stream& stream, const Module& m, std::size_t index) const {
-    const StoredTensor& source = original_of(m);
-    const Tensor x = read_stored_rows(original_.container(), source, 0, m.reading.extent.rows);
-    const QuantizedTensor found = model_.load(m);
-    const Errors errors = errors_of(dequantize(stream, found), x);
+    std::vector<Candidate> candidates;
+    // The fusion group's maximum first; then the weight's own, for exporters that do not group.
+    std::vector<float> maxima{amax_[index]};
+    if (alone_[index] != amax_[index]) maxima.push_back(alone_[index]);
+    for (const float amax : maxima)
+      for (const Writer* writer : writers_for(m)) candidates.push_back({writer, amax});
+    Errors errors;
+    for_stripes(m, [&](std::int64_t row, const Tensor& x) {
+      const QuantizedTensor found = model_.load_rows(m, row, row + x.extent().rows);
+      errors.add(dequantize(stream, found), x);
+      for (Candidate& c : candidates)
+        if (c.scales_equal) compare_stripe(stream, m, row, x, found, c);
+    });
     ModuleVerdict v{.name = m.name,
                     .format = format_label(m.reading.format),
                     .max_abs_error = errors.largest,
                     .relative_error = errors.relative(),
                     .verdict = Verdict::kWrong,
                     .writer = {}};
-    v.bits_equal = false;
-    // The fusion group's maximum first; then the weight's own, for exporters that do not group.
-    for (const float amax : {amax_[index], alone_[index]}) {
-      for (const Writer* writer : candidates(m)) {
-        const QuantizedTensor expected =
-            quantize(stream, x, {m.reading.format, writer}, {.whole = m.reading.extent, .maxima = Maxima{amax}});
-        consider(v, found, expected, *writer);
-        if (v.verdict == Verdict::kExact) return v;
-      }
-    }
-    if (v.verdict != Verdict::kWrong) return v;
-    const Errors nearest = errors_of(dequantize(stream, quantize(stream, x, {m.reading.format, nullptr})), x);
-    if (errors.relative() <= kRoundingRatio * nearest.relative() || declares_transform(model_, m))
+    const Candidate& best =
+        *std::min_element(candidates.begin(), candidates.end(),
+                          [](const Candidate& a, const Candidate& b) { return a.distance() < b.distance(); });
+    v.writer = best.writer->name;
+    v.first_difference = best.first_difference;
+    v.bits_equal = !best.first_difference.has_value();
+    v.verdict = *v.bits_equal ? Verdict::kExact : best.scales_equal ? Verdict::kScalesExact : Verdict::kWrong;
+    if (v.verdict == Verdict::kWrong &&
+        (declares_transform(model_, m) || errors.relative() <= kRoundingRatio * nearest_error(stream, m, index)))
       v.verdict = Verdict::kTransformed;
     return v;
   }
@@ -166,42 +174,68 @@ class Verifier final {
   }
 
  private:
+  // A rule and a maximum that may have made the module, and how far they hold.
+  struct Candidate {
+    const Writer* writer = nullptr;
+    float amax = 0;
+    bool scales_equal = true;  // so far: global and block scales equal, codes within one step
+    std::optional<FirstDifference> first_difference{};
+    int distance() const { return !first_difference ? 0 : scales_equal ? 1 : 2; }
+  };
+
   // The dialect's own writer first: then its name is the answer.
-  std::vector<const Writer*> candidates(const Module& m) const {
+  std::vector<const Writer*> writers_for(const Module& m) const {
     if (options_.writer != nullptr) return {options_.writer};
     std::vector<const Writer*> list;
     if (!m.reading.dialect->writer.empty()) list.push_back(&find_writer(m.reading.dialect->writer));
     for (const Writer* w : all_writers())
       if (std::find(list.begin(), list.end(), w) == list.end() && !w->encode(m.reading.format, DType::kF32).stochastic)
         list.push_back(w);
-    std::erase_if(list, [&](const Writer* w) {
-      const Block b = block_in(m.reading.format, m.reading.extent);
-      const bool whole = m.reading.extent.rows % b.rows == 0 && m.reading.extent.cols % b.cols == 0;
-      return !w->supports(m.reading.format) || (w->whole_blocks_only && !whole);
-    });
+    const Block b = block_in(m.reading.format, m.reading.extent);
+    const bool whole = m.reading.extent.rows % b.rows == 0 && m.reading.extent.cols % b.cols == 0;
+    std::erase_if(list,
+                  [&](const Writer* w) { return !w->supports(m.reading.format) || (w->whole_blocks_only && !whole); });
     return list;
   }
 
-  static void consider(ModuleVerdict& v, const QuantizedTensor& found, const QuantizedTensor& expected,
-                       const Writer& writer) {
-    const std::optional<FirstDifference> difference = compare(found, expected, true);
-    if (!difference) {
-      v.verdict = Verdict::kExact;
-      v.writer = writer.name;
-      v.bits_equal = true;
-      v.first_difference.reset();
-      return;
-    }
-    const bool scales = difference->part == "codes";
-    if (scales && v.verdict == Verdict::kWrong && within_one_step(found, expected)) {
-      v.verdict = Verdict::kScalesExact;
-      v.writer = writer.name;
-      v.first_difference = difference;
-    }
-    if (!v.first_difference) {  // of the first candidate: the dialect's own writer
-      v.first_difference = difference;
-      v.writer = writer.name;
-    }
+  // Calls fn(row, rows of the original) down the module, in stripes.
+  template <class Fn>
+  void for_stripes(const Module& m, const Fn& fn) const {
+    const StoredTensor& source = original_of(m);
+    const Extent extent = m.reading.extent;
+    const std::int64_t step = stripe_rows(m.reading.format, extent, 32);
+    for (std::int64_t row = 0; row < extent.rows; row += step)
+      fn(row, read_stored_rows(original_.container(), source, row, std::min(row + step, extent.rows)));
+  }
+
+  QuantizedTensor quantize_stripe(Stream& stream, const Module& m, std::int64_t row, const Tensor& x,
+                                  const Writer* writer, float amax) const {
+    QuantizeContext where{.whole = m.reading.extent, .row = row, .maxima = Maxima{amax}};
+    if (m.reading.format.block.rows == 0) where.maxima->blocks = {amax};
+    return quantize(stream, x, {m.reading.format, writer}, where);
+  }
+
+  void compare_stripe(Stream& stream, const Module& m, std::int64_t row, const Tensor& x, const QuantizedTensor& found,
+                      Candidate& c) const {
+    const QuantizedTensor expected = quantize_stripe(stream, m, row, x, c.writer, c.amax);
+    std::optional<FirstDifference> difference = compare(found, expected);
+    if (!difference) return;
+    c.scales_equal = difference->part == "codes" && within_one_step(found, expected);
+    if (c.first_difference) return;
+    const Block block = block_in(m.reading.format, m.reading.extent);
+    if (difference->part == "codes") difference->index += row * row_bytes(m.reading.format, m.reading.extent.cols);
+    if (difference->part == "scales")
+      difference->index += row / block.rows * scale_extent(m.reading.format, m.reading.extent).cols;
+    c.first_difference = std::move(difference);
+  }
+
+  // The relative error that nearest rounding leaves in this weight.
+  double nearest_error(Stream& stream, const Module& m, std::size_t index) const {
+    Errors errors;
+    for_stripes(m, [&](std::int64_t row, const Tensor& x) {
+      errors.add(dequantize(stream, quantize_stripe(stream, m, row, x, nullptr, alone_[index])), x);
+    });
+    return errors.relative();
   }
 
   const Checkpoint& model_;
@@ -222,6 +256,12 @@ void check_scales(const Checkpoint& model, const Module& m, std::vector<Problem>
   }
 }
 
+// Whether a problem of the checkpoint is this module's: its numbers then mean nothing.
+bool is_broken(const Checkpoint& model, const Module& m) {
+  return std::any_of(model.problems().begin(), model.problems().end(),
+                     [&](const Problem& p) { return !p.harmless && p.tensor.starts_with(m.name + "."); });
+}
+
 }  // namespace
 
 std::string_view verdict_name(Verdict verdict) {
@@ -239,8 +279,6 @@ VerifyReport verify_checkpoint(Stream& stream, const Checkpoint& model, const Ch
     modules.push_back(&m);
     work += m.codes->bytes;
   }
-  const bool broken =
-      std::any_of(report.problems.begin(), report.problems.end(), [](const Problem& p) { return !p.harmless; });
   std::vector<std::vector<Problem>> found(modules.size());
   Progress progress("verifying", original != nullptr ? work * 9 : work,
                     options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever, options.check);
@@ -252,14 +290,15 @@ VerifyReport verify_checkpoint(Stream& stream, const Checkpoint& model, const Ch
   report.checked = modules.size();
   report.holds =
       std::none_of(report.problems.begin(), report.problems.end(), [](const Problem& p) { return !p.harmless; });
-  if (original == nullptr || broken) return report;
-  require(!modules.empty(), Errc::kInvalid, "{} holds no quantized weights to verify", model.container().path());
+  if (original == nullptr) return report;
+  require(!modules.empty() || !report.holds, Errc::kInvalid, "{} holds no quantized weights to verify",
+          model.container().path());
   Verifier verifier(model, *original, options);
   for (const Module* m : modules) verifier.original_of(*m);  // all there, before any long work
   verifier.observe(stream, modules, progress);
   report.modules.resize(modules.size());
   run_jobs(stream.pool(), modules.size(), [&](std::size_t i) {
-    if (!found[i].empty()) {
+    if (!found[i].empty() || is_broken(model, *modules[i])) {
       report.modules[i] = {.name = modules[i]->name,
                            .format = format_label(modules[i]->reading.format),
                            .verdict = Verdict::kWrong,

@@ -1,6 +1,7 @@
 #include "tessera/app/commands/doctor.h"
 
 #include "tessera/base/error.h"
+#include "tessera/kernels/cuda/quantize.h"
 #include "tessera/kernels/quantize_job.h"
 #include "tessera/tensor/cuda_runtime.h"
 
@@ -33,8 +34,11 @@ class Doctor final : public app::Command {
       j.set("name", impl.name);
       j.set("runs", impl.here(stream));
       kernels.push(std::move(j));
-      table.add({fmt::format("quantize/{}", impl.name), impl.here(stream) ? "runs" : "not on this stream"});
+      table.add({fmt::format("quantize/{}", impl.name), impl.here(stream) ? "runs" : "not for this device and tier"});
     }
+    for (const cuda::QuantizeVariant& variant : cuda::quantize_variants())
+      table.add({fmt::format("quantize/cuda/{}", variant.name),
+                 fmt::format("{}{}", variant.takes, variant.untested_here ? "; untested here" : "")});
     answer.json.set("version", TESSERA_VERSION);
     answer.text = table.text();
     return answer;

@@ -133,8 +133,13 @@ class Inspect final : public app::Command {
     Json& global = j.set("global", nullptr);
     if (m.global) {
       global.set("value", static_cast<double>(m.global->value()));
-      global.set("stored", static_cast<double>(m.global->bits));
-      global.set("sense", simple_sense(m.global->sense));
+      global.set("stored", static_cast<double>(m.global_in_file));
+      global.set("sense", sense_name(m.reading.sense));
+      if (m.global->sense != m.reading.sense) {  // converted: what it was made from
+        Json& original = global.set("original", JsonObject{});
+        original.set("stored", static_cast<double>(m.global->bits));
+        original.set("sense", simple_sense(m.global->sense));
+      }
     }
     Json& activation = j.set("activation", nullptr);
     if (m.activation_scheme != ActivationScheme::kNone) {
@@ -173,7 +178,7 @@ class Inspect final : public app::Command {
       formats.add({name, std::to_string(t.modules), app::format_count(t.parameters),
                    format_bytes(static_cast<double>(t.bytes))});
     text += "\n" + formats.text("lrrr");
-    text += "\n" + families(model);
+    if (!model.modules().empty()) text += "\n" + families(model);
     if (tensors_) {
       app::TextTable table({"tensor", "dtype", "shape", "bytes", "role"});
       for (const StoredTensor& t : model.container().tensors())
@@ -200,7 +205,7 @@ class Inspect final : public app::Command {
                                                  : fmt::format("[{}]", fmt::join(m.codes->shape, ", "));
       std::string dialect(m.is_quantized() ? m.reading.dialect->name : "");
       Family& f = families[std::array{numbers_hidden(m.name), format_of(m), shape, dialect}];
-      const double g = m.global ? static_cast<double>(m.global->bits) : 0;
+      const double g = m.global ? static_cast<double>(m.global_in_file) : 0;
       f.low = f.count == 0 ? g : std::min(f.low, g);
       f.high = f.count == 0 ? g : std::max(f.high, g);
       f.has_global = f.has_global || m.global.has_value();

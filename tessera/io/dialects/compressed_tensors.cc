@@ -243,7 +243,8 @@ void write_compressed_tensors(const WrittenModel& model, ModelConfig& config) {
   q.set("format", kinds.size() == 1 ? compressor_of(kinds[0].format, kinds[0].activation) : "mixed-precision");
   q.set("global_compression_ratio", nullptr);
   q.set("ignore", std::move(ignore));
-  q.set("kv_cache_scheme", model.has_kv_scales ? arguments(8, "tensor", false, nullptr) : Json());
+  q.set("kv_cache_scheme",
+        model.cache_scales == CacheScales::kPresent ? arguments(8, "tensor", false, nullptr) : Json());
   q.set("quant_method", "compressed-tensors");
   q.set("quantization_status", "compressed");
   q.set("sparsity_config", JsonObject{});

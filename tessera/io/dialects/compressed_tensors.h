@@ -54,14 +54,17 @@ inline constexpr Spelling kCompressedTensors[] = {
      .one_shape = ScaleShape::kOne,
      .activation = "input_scale"},
 };
-inline constexpr std::string_view kCompressedTensorsFused[] = {"q_proj k_proj v_proj", "gate_proj up_proj", "w1 w3", "q_a_proj kv_a_proj_with_mqa"};
+inline constexpr std::string_view kCompressedTensorsFused[] = {"q_proj k_proj v_proj", "gate_proj up_proj", "w1 w3",
+                                                               "q_a_proj kv_a_proj_with_mqa"};
 
-inline constexpr Dialect compressed_tensors{.name = "compressed-tensors",
-                                            .description = "llm-compressor and kin: globals divide",
-                                            .spellings = kCompressedTensors,
-.fused = kCompressedTensorsFused,
-                                            .writer = "compressed-tensors",
-                                            .read_declaration = &read_compressed_tensors,
-                                            .write_declaration = &write_compressed_tensors};
+inline constexpr Dialect compressed_tensors{
+    .name = "compressed-tensors",
+    .description = "llm-compressor and kin: globals divide",
+    .spellings = kCompressedTensors,
+    .fused = kCompressedTensorsFused,
+    .cache = {.key = "k_scale", .value = "v_scale", .dtypes = "BF16 F32", .shape = ScaleShape::kOne},
+    .writer = "compressed-tensors",
+    .read_declaration = &read_compressed_tensors,
+    .write_declaration = &write_compressed_tensors};
 
 }  // namespace tessera::dialects

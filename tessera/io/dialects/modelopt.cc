@@ -94,15 +94,84 @@ class ModeloptDeclaration final : public Declaration {
   std::map<std::string, DeclaredScheme, std::less<>> layers_;
 };
 
+// Its own spellings, lower case where its exporter has them so.
 std::string algo_of(const WrittenModule& m) {
   const std::string_view family = format_family(m.format);
   if (family == "NVFP4") {
     if (m.format.block.cols == 32) return "W4A8_NVFP4_FP8";
     return m.activation == ActivationScheme::kNone ? "W4A16_NVFP4" : "NVFP4";
   }
-  if (family != "FP8") return std::string(family);
+  if (family == "MXFP4") return "mxfp4";
+  if (family == "MXFP8") return "MXFP8";
   if (m.format.block == Block{0, 0}) return "FP8";
-  return m.format.block == Block{0, 1} ? "FP8_PER_CHANNEL_PER_TOKEN" : "FP8_PB_WO";
+  return m.format.block == Block{0, 1} ? "FP8_PER_CHANNEL_PER_TOKEN" : "fp8_pb_wo";
+}
+
+Json operand(std::int64_t bits, std::int64_t group_size) {
+  Json o;
+  o.set("dynamic", false);
+  o.set("num_bits", bits);
+  o.set("type", "float");
+  if (group_size > 0) o.set("group_size", group_size);
+  return o;
+}
+
+// The group that stands for an algorithm in config_groups.
+Json group_of(const std::string& algo, const Format& format, Json targets) {
+  Json group;
+  const std::int64_t size = format.block.cols;
+  if (algo == "FP8" || algo == "FP8_PER_CHANNEL_PER_TOKEN") {
+    group.set("input_activations", operand(8, 0));
+    Json& weights = group.set("weights", operand(8, 0));
+    if (algo != "FP8") weights.set("strategy", "channel");
+  } else if (algo == "NVFP4" || algo == "MXFP8") {
+    group.set("input_activations", operand(format.element.bits(), size));
+    group.set("weights", operand(format.element.bits(), size));
+  } else if (algo == "W4A16_NVFP4") {
+    group.set("weights", operand(4, size));
+  } else if (algo == "W4A8_NVFP4_FP8") {
+    group.set("input_activations", operand(8, 0));
+    group.set("weights", operand(4, size));
+  } else {
+    group.set("quant_algo", algo);
+  }
+  group.set("targets", std::move(targets));
+  return group;
+}
+
+struct AlgoGroup {
+  std::string algo;
+  Format format;
+  Json names = JsonArray{};
+};
+
+std::vector<AlgoGroup> groups_by_algo(const WrittenModel& model) {
+  std::vector<AlgoGroup> groups;
+  for (const WrittenModule& m : model.quantized) {
+    const std::string algo = algo_of(m);
+    auto it = std::find_if(groups.begin(), groups.end(), [&](const AlgoGroup& g) { return g.algo == algo; });
+    if (it == groups.end()) it = groups.insert(it, {algo, m.format});
+    it->names.push(m.name);
+  }
+  return groups;
+}
+
+// Alone, these have no config_groups in its exporter's files.
+bool stands_alone_in_groups(const std::string& algo) {
+  return algo == "FP8" || algo == "NVFP4" || algo == "W4A16_NVFP4";
+}
+
+// quantized_layers of a mixed model, in both files.
+Json layers_of(const WrittenModel& model) {
+  Json layers = JsonObject{};
+  auto& entries = layers.as_object();  // names are unique already
+  for (const WrittenModule& m : model.quantized) {
+    Json layer;
+    layer.set("quant_algo", algo_of(m));
+    if (format_family(m.format) == "NVFP4") layer.set("group_size", m.format.block.cols);
+    entries.emplace_back(m.name, std::move(layer));
+  }
+  return layers;
 }
 
 }  // namespace
@@ -118,48 +187,42 @@ std::unique_ptr<Declaration> read_modelopt(const ModelConfig& config) {
 }
 
 void write_modelopt(const WrittenModel& model, ModelConfig& config) {
-  std::vector<std::string> all(model.dense), algos;
-  for (const WrittenModule& m : model.quantized) {
-    all.push_back(m.name);
-    const std::string algo = algo_of(m);
-    if (std::find(algos.begin(), algos.end(), algo) == algos.end()) algos.push_back(algo);
-  }
-  Json producer;
+  std::vector<std::string> all(model.dense);
+  for (const WrittenModule& m : model.quantized) all.push_back(m.name);
+  const std::vector<AlgoGroup> groups = groups_by_algo(model);
+  const bool mixed = groups.size() > 1, cache = model.cache_scales == CacheScales::kPresent;
+  const std::string algo = mixed ? "MIXED_PRECISION" : groups.empty() ? "" : groups[0].algo;
+  Json producer, excluded = JsonArray{};
   producer.set("name", "modelopt");
   producer.set("version", kVersion);
-  Json q;
-  q.set("quant_algo", algos.size() == 1 ? Json(algos[0]) : Json("MIXED_PRECISION"));
-  q.set("kv_cache_quant_algo", model.has_kv_scales ? Json("FP8") : Json());
-  const bool fours =
-      algos.size() == 1 && !model.quantized.empty() && format_family(model.quantized[0].format) == "NVFP4";
-  if (fours) q.set("group_size", model.quantized[0].format.block.cols);
-  if (algos.size() > 1) {
-    Json& layers = q.set("quantized_layers", JsonObject{});
-    for (const WrittenModule& m : model.quantized) {
-      Json layer;
-      layer.set("quant_algo", algo_of(m));
-      if (format_family(m.format) == "NVFP4") layer.set("group_size", m.format.block.cols);
-      layers.set(m.name, std::move(layer));
-    }
-  }
-  Json excluded = JsonArray{};
   for (std::string& name : cover_names_by_globs(model.dense, all)) excluded.push(std::move(name));
-  Json embedded = q;
-  embedded.erase("kv_cache_quant_algo");
-  q.set("exclude_modules", excluded);
+
+  Json sidecar;
+  sidecar.set("quant_algo", algo);
+  sidecar.set("kv_cache_quant_algo", cache ? Json("FP8") : Json());
+  const bool has_size =
+      !mixed && !groups.empty() && groups[0].format.block.rows == 1 && groups[0].format.block.cols > 1;
+  if (has_size && algo != "mxfp4") sidecar.set("group_size", groups[0].format.block.cols);
+  if (mixed) sidecar.set("quantized_layers", layers_of(model));
+  sidecar.set("exclude_modules", excluded);
   config.sidecar = Json();
   config.sidecar.set("producer", producer);
-  config.sidecar.set("quantization", std::move(q));
-  embedded.set("ignore", std::move(excluded));
-  if (model.has_kv_scales) {
-    Json& kv = embedded.set("kv_cache_scheme", JsonObject{});
-    kv.set("dynamic", false);
-    kv.set("num_bits", 8);
-    kv.set("type", "float");
+  config.sidecar.set("quantization", std::move(sidecar));
+
+  Json q;
+  if (mixed || stands_alone_in_groups(algo)) {
+    Json& list = q.set("config_groups", JsonObject{});
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      list.set(fmt::format("group_{}", i),
+               group_of(groups[i].algo, groups[i].format, mixed ? groups[i].names : Json(JsonArray{"Linear"})));
   }
-  embedded.set("producer", std::move(producer));
-  embedded.set("quant_method", "modelopt");
-  config.config.set("quantization_config", std::move(embedded));
+  if (mixed) q.set("quantized_layers", layers_of(model));
+  q.set("ignore", std::move(excluded));
+  q.set("quant_algo", algo);
+  if (cache) q.set("kv_cache_scheme", operand(8, 0));
+  q.set("producer", std::move(producer));
+  q.set("quant_method", "modelopt");
+  config.config.set("quantization_config", std::move(q));
 }
 
 }  // namespace tessera::dialects

@@ -41,7 +41,9 @@ inline constexpr Spelling kModelopt[] = {
      .scales = "weight_scale",
      .scales_dtypes = "F32 BF16",
      .scale_shape = ScaleShape::kScalar,
-     .activation = "input_scale"},
+     .activation = "input_scale",
+     .caveat = "its FP8 declares static activations, and engines may want an input_scale that a weight-only file has "
+               "not; fp8_channel has none"},
     {.format = "fp8_channel",
      .codes = "weight",
      .codes_dtypes = "F8_E4M3",
@@ -57,12 +59,14 @@ inline constexpr Spelling kModelopt[] = {
      .scale_shape = ScaleShape::kSpacedGrid,
      .activation = "input_scale"},
 };
-inline constexpr std::string_view kModeloptFused[] = {"q_proj k_proj v_proj", "gate_proj up_proj", "w1 w3", "q_a_proj kv_a_proj_with_mqa", "in_proj_qkv in_proj_z"};
+inline constexpr std::string_view kModeloptFused[] = {"q_proj k_proj v_proj", "gate_proj up_proj", "w1 w3",
+                                                      "q_a_proj kv_a_proj_with_mqa", "in_proj_qkv in_proj_z"};
 
 inline constexpr Dialect modelopt{.name = "modelopt",
                                   .description = "NVIDIA Model Optimizer: every scale multiplies",
                                   .spellings = kModelopt,
-.fused = kModeloptFused,
+                                  .fused = kModeloptFused,
+                                  .cache = {.key = "k_proj.k_scale", .value = "v_proj.v_scale", .dtypes = "F32"},
                                   .writer = "modelopt",
                                   .read_declaration = &read_modelopt,
                                   .write_declaration = &write_modelopt};

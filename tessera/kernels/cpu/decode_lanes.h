@@ -128,43 +128,47 @@ std::int64_t decode_tables(const DecodeFacts& facts, const Order& order, const D
   return at - begin;
 }
 
-// A value whose NaNs, if any, are the ones that decode() gives.
+// Two vectors of values one after the other, whose NaNs, if any, are the ones that decode() gives.
 template <class Ops, DType kInto>
-void store_ordinary(typename Ops::F value, std::uint8_t* to) {
-  if constexpr (kInto == DType::kF32)
-    store(to, value);
-  else
-    store(to, Ops::halves_of_words(round_ordinary<Ops, kInto>(value)));
+void store_ordinary(typename Ops::F first, typename Ops::F second, std::uint8_t* to) {
+  if constexpr (kInto == DType::kF32) {
+    store(to, first);
+    store(to + sizeof first, second);
+  } else if constexpr (kInto == DType::kF16) {
+    store(to, Ops::to_f16(first));
+    store(to + sizeof first / 2, Ops::to_f16(second));
+  } else {
+    store(to, Ops::join_words(round_ordinary<Ops, kInto>(first), round_ordinary<Ops, kInto>(second)));
+  }
 }
 
-// Codes of 8 bits under factors that are finite, kByteStep at a time. A step with a NaN among its codes, and what is
-// left of a block, go the general way.
+// Codes of 8 bits under factors that are finite and, times 256, still are; kByteStep at a time. A step with a NaN among
+// its codes, and what is left of a block, go the general way.
 template <class Ops, DType kInto, Element kElement>
 void decode_bytes(const DecodeFacts& facts, const Order& order, const DecodeRow& row, const float* factors,
                   std::int64_t begin, std::int64_t end) {
   using F = typename Ops::F;
-  using HalfH = typename Ops::HalfH;
-  constexpr bool kNarrow = kElement == kE4M3;  // moved to f16's place its exponent reads 8 too low
+  using U = typename Ops::U;
+  constexpr bool kNarrow = kElement == kE4M3;  // moved to f16's place, its values read 256 times too small
   constexpr auto kLargest = static_cast<std::uint8_t>(kNarrow ? max_code(kE4M3) : max_code(kE5M2) + 1);
   auto* out = static_cast<std::uint8_t*>(row.out);
   for (std::int64_t at = begin; at < end; ++factors) {
     const std::int64_t stop = at + row.block < end ? at + row.block : end;
-    const F factor = all<F>(*factors);
+    const F factor = all<F>(kNarrow ? *factors * 256.f : *factors);
+    const bool finite = is_finite(*factors * 256.f);
     while (at < stop) {
-      if (at + kByteStep > stop || !Ops::magnitudes_up_to(row.codes + at, kLargest)) {
+      if (at + kByteStep > stop || !finite || !Ops::magnitudes_up_to(row.codes + at, kLargest)) {
         const std::int64_t next = at + kByteStep < stop ? at + kByteStep : stop;
         decode_general<Ops>(facts, order, row, factors, at, next);
         at = next;
         continue;
       }
-      for (std::int64_t k = 0; k < kByteStep; k += Ops::kLanes) {
-        const HalfH code = Ops::halves_of_bytes(load<typename Ops::ByteLanes>(row.codes + at + k));
-        F value;
-        if constexpr (kNarrow)
-          value = Ops::from_f16(((code & 0x7f) << 7) | ((code & 0x80) << 8)) * all<F>(256.f);
-        else
-          value = Ops::from_f16(code << 8);
-        store_ordinary<Ops, kInto>(value * factor, out + (at + k) * bytes_of(kInto));
+      for (std::int64_t k = 0; k < kByteStep; k += 2 * Ops::kLanes) {
+        const U code = Ops::bytes_to_halves(row.codes + at + k);
+        const U f16 = kNarrow ? ((code << 7) & 0x3f803f80u) | ((code << 8) & 0x80008000u) : code << 8;
+        F low, high;
+        Ops::widen_f16(f16, low, high);
+        store_ordinary<Ops, kInto>(low * factor, high * factor, out + (at + k) * bytes_of(kInto));
       }
       at += kByteStep;
     }

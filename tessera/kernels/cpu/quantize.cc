@@ -120,7 +120,7 @@ class Encoding final {
                   .care = scratch.care.data()};
     resolve(&tile, index, blocks);
     kernels_.prepare(facts_, blocks);
-    const std::int64_t ahead = tile.rows.end - tile.rows.begin == 1 ? (tile.cols.end - tile.cols.begin) * bytes_ : 0;
+    const std::int64_t ahead = (tile.cols.end - tile.cols.begin) * bytes_;  // the next tile stands beside this one
     for (std::int64_t r = tile.rows.begin; r < tile.rows.end; ++r)
       kernels_.encode(facts_, row_of(tile, r), blocks, place(r, tile.cols.begin, ahead));
   }

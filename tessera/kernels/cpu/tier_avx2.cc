@@ -158,9 +158,14 @@ struct Avx2 {
   static U pack_words(U a, U b) { return u(_mm256_packus_epi32(m(a), m(b))); }
   static U pack_halves(U a, U b) { return u(_mm256_packus_epi16(m(a), m(b))); }
   static U look_up(U table, U index) { return u(_mm256_shuffle_epi8(m(table), m(index))); }
+  // Words to 16 bits, a's and then b's, in order. And 2 * kLanes bytes, each in 16 bits.
+  static U join_words(U a, U b) { return u(_mm256_permute4x64_epi64(_mm256_packus_epi32(m(a), m(b)), 0xd8)); }
+  static U bytes_to_halves(const std::uint8_t* x) {
+    return u(_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
+  }
   // 4 * kLanes codes of 4 bits, a byte each.
   static U nibbles_to_bytes(const std::uint8_t* packed) {
-    const U bytes = u(_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(packed))));
+    const U bytes = bytes_to_halves(packed);
     return (bytes | (bytes << 4)) & 0x0f0f0f0fu;
   }
   // Words of 16 bits from their low and high bytes, in order.

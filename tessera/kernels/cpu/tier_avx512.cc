@@ -167,10 +167,16 @@ struct Avx512 {
   }
   static U pack_words(U a, U b) { return u(_mm512_packus_epi32(m(a), m(b))); }
   static U pack_halves(U a, U b) { return u(_mm512_packus_epi16(m(a), m(b))); }
+  static U join_words(U a, U b) {
+    return u(_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), _mm512_packus_epi32(m(a), m(b))));
+  }
+  static U bytes_to_halves(const std::uint8_t* x) {
+    return u(_mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x))));
+  }
   static U look_up(U table, U index) { return u(_mm512_shuffle_epi8(m(table), m(index))); }
   static U nibbles_to_bytes(const std::uint8_t* packed) {
-    const __m512i bytes = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(packed)));
-    return (u(bytes) | (u(bytes) << 4)) & 0x0f0f0f0fu;
+    const U bytes = bytes_to_halves(packed);
+    return (bytes | (bytes << 4)) & 0x0f0f0f0fu;
   }
   static void join_bytes(U low, U high, U& first, U& second) {
     const __m512i a = _mm512_unpacklo_epi8(m(low), m(high)), b = _mm512_unpackhi_epi8(m(low), m(high));
