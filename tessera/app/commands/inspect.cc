@@ -75,6 +75,7 @@ class Inspect final : public app::Command {
       ++total.modules;
       if (m != nullptr) dialects_.emplace(m->reading.dialect->name);
     }
+    if (model.container().kind() == Container::Kind::kGguf) dialects_ = {"gguf"};
     if (dialects_.size() > 1) dialects_.erase("dense");  // beside quantized weights it says nothing
   }
 
@@ -103,6 +104,9 @@ class Inspect final : public app::Command {
     j.set("declared", declared != nullptr ? declared->text : Json(JsonObject{}));
     Json& modules = j.set("modules", JsonArray{});
     for (const Module& m : model.modules()) modules.push(json_of_module(m));
+    if (model.container().kind() == Container::Kind::kGguf)
+      for (const StoredTensor& t : model.container().tensors())
+        if (t.shape.size() >= 2) modules.push(json_of_gguf_module(t));
     j.set("problems", json_of(std::span<const Problem>(problems)));
     Json& totals = j.set("totals", JsonObject{});
     totals.set("parameters", all_.parameters);
@@ -146,6 +150,19 @@ class Inspect final : public app::Command {
       activation.set("scheme", activation_name(m.activation_scheme));
       activation.set("scale", m.activation ? Json(static_cast<double>(m.activation->value())) : Json());
     }
+    return j;
+  }
+
+  // A matrix of a GGUF file, by the name that it has there: scales are inside its blocks.
+  static Json json_of_gguf_module(const StoredTensor& t) {
+    Json j;
+    j.set("name", t.name.ends_with(".weight") ? t.name.substr(0, t.name.size() - 7) : t.name);
+    j.set("format", lower(t.type));
+    j.set("dialect", "gguf");
+    j.set("shape", shape_json(t.shape));
+    j.set("bytes", t.bytes);
+    j.set("global", nullptr);
+    j.set("activation", nullptr);
     return j;
   }
 
