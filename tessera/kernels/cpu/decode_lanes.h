@@ -128,9 +128,10 @@ std::int64_t decode_tables(const DecodeFacts& facts, const Order& order, const D
   return at - begin;
 }
 
-// Two vectors of values one after the other, whose NaNs, if any, are the ones that decode() gives.
+// Two vectors of values one after the other (lines of bf16 go past the caches where `streams`), whose NaNs, if any, are
+// the ones that decode() gives.
 template <class Ops, DType kInto>
-void store_ordinary(typename Ops::F first, typename Ops::F second, std::uint8_t* to) {
+void store_ordinary(typename Ops::F first, typename Ops::F second, bool streams, std::uint8_t* to) {
   if constexpr (kInto == DType::kF32) {
     store(to, first);
     store(to + sizeof first, second);
@@ -138,7 +139,11 @@ void store_ordinary(typename Ops::F first, typename Ops::F second, std::uint8_t*
     store(to, Ops::to_f16(first));
     store(to + sizeof first / 2, Ops::to_f16(second));
   } else {
-    store(to, Ops::join_words(round_ordinary<Ops, kInto>(first), round_ordinary<Ops, kInto>(second)));
+    const auto line = Ops::join_words(round_ordinary<Ops, kInto>(first), round_ordinary<Ops, kInto>(second));
+    if (streams)
+      Ops::stream(to, line);
+    else
+      store(to, line);
   }
 }
 
@@ -156,6 +161,7 @@ void decode_bytes(const DecodeFacts& facts, const Order& order, const DecodeRow&
     const std::int64_t stop = at + row.block < end ? at + row.block : end;
     const F factor = all<F>(kNarrow ? *factors * 256.f : *factors);
     const bool finite = is_finite(*factors * 256.f);
+    const bool streams = facts.streams && reinterpret_cast<std::uintptr_t>(out + 2 * at) % sizeof(U) == 0;
     while (at < stop) {
       if (at + kByteStep > stop || !finite || !Ops::magnitudes_up_to(row.codes + at, kLargest)) {
         const std::int64_t next = at + kByteStep < stop ? at + kByteStep : stop;
@@ -168,7 +174,7 @@ void decode_bytes(const DecodeFacts& facts, const Order& order, const DecodeRow&
         const U f16 = kNarrow ? ((code << 7) & 0x3f803f80u) | ((code << 8) & 0x80008000u) : code << 8;
         F low, high;
         Ops::widen_f16(f16, low, high);
-        store_ordinary<Ops, kInto>(low * factor, high * factor, out + (at + k) * bytes_of(kInto));
+        store_ordinary<Ops, kInto>(low * factor, high * factor, streams, out + (at + k) * bytes_of(kInto));
       }
       at += kByteStep;
     }
