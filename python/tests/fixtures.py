@@ -8,11 +8,11 @@ import numpy as np
 
 DATA = pathlib.Path(__file__).parents[2] / "tests" / "data"
 
-_NUMPY = {"BF16": np.uint16, "F16": np.float16, "F32": np.float32, "U16": np.uint16, "U8": np.uint8}
+_NUMPY = {"BF16": np.uint16, "F8_E4M3": np.uint8, "F16": np.float16, "F32": np.float32, "U16": np.uint16, "U8": np.uint8}
 
 
 class Fixture:
-    """Tensors of one file by name; bf16 ones are their bits, see dtype_of()."""
+    """Tensors of one file by name; bf16 and f8 ones are their bits, see dtype_of()."""
 
     def __init__(self, path):
         self._bytes = pathlib.Path(path).read_bytes()
