@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "tessera/io/foreign_layouts.h"
 #include "tessera/io/module_names.h"
 
 namespace tessera {
@@ -31,6 +32,7 @@ class Scanner final {
 
   void run() {
     if (container_.kind() != Container::Kind::kGguf) read_configuration();
+    foreign_.emplace(scan_.config.metadata);
     Grouped grouped = group();
     for (const auto& [base, tensors] : grouped) add(base, tensors);
     check_experts();
@@ -107,7 +109,12 @@ class Scanner final {
              .activation_tensor = part(s.activation)};
     for (const Complaint& c : reading->complaints)
       problem(c.code == Errc::kShape ? "shape" : "unreadable", c.code, c.tensor, c.message);
-    if (reading->complaints.empty()) read_numbers(m, part(s.tolerated_one));
+    const std::optional<std::string> foreign =
+        m.is_quantized() ? foreign_->reason(base, m.reading.format) : std::nullopt;
+    if (foreign)
+      problem("foreign_layout", Errc::kUnsupported, m.codes->name,
+              fmt::format("{} looks like {}, but {}", m.codes->name, format_label(m.reading.format), *foreign));
+    if (reading->complaints.empty() && !foreign) read_numbers(m, part(s.tolerated_one));
     // A dense weight of one axis belongs to a norm or the like.
     if (!m.is_quantized() && m.codes->shape.size() < 2 && reading->complaints.empty()) return;
     for (const auto& [suffix, tensor] : tensors) scan_.places[tensor] = {role_of(m, suffix), base};
@@ -301,6 +308,7 @@ class Scanner final {
   const Container& container_;
   CheckpointScan& scan_;
   std::vector<StoredGlobals> globals_;
+  std::optional<ForeignLayouts> foreign_;
 };
 
 }  // namespace

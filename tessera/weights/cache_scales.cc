@@ -7,17 +7,22 @@
 namespace tessera {
 namespace {
 
+// Whether the last parts of the name are `suffix`: "kv_scale" does not end in "v_scale".
+bool ends_in(std::string_view name, std::string_view suffix) {
+  return name.size() > suffix.size() && name.ends_with(suffix) && name[name.size() - suffix.size() - 1] == '.';
+}
+
 // The name of the attention layer that a scale of keys or values belongs to; "" for another name.
 std::string_view layer_of(std::string_view name, std::string_view kind) {
   for (const Dialect* dialect : all_dialects()) {
     const std::string_view suffix = kind == "k" ? dialect->cache.key : dialect->cache.value;
     // The longer spelling is "k_proj.k_scale": what ends with it ends with "k_scale" as well.
-    if (suffix.find('.') != std::string_view::npos && name.ends_with(suffix))
+    if (suffix.find('.') != std::string_view::npos && ends_in(name, suffix))
       return name.substr(0, name.size() - suffix.size() - 1);
   }
   for (const Dialect* dialect : all_dialects()) {
     const std::string_view suffix = kind == "k" ? dialect->cache.key : dialect->cache.value;
-    if (!suffix.empty() && name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size() - 1);
+    if (!suffix.empty() && ends_in(name, suffix)) return name.substr(0, name.size() - suffix.size() - 1);
   }
   return "";
 }

