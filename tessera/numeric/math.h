@@ -2,10 +2,10 @@
 //
 // f32 in, f32 out, written as lanes.h is: F is float or a vector of floats, each operation is one IEEE operation, and
 // selections take the place of branches. Where nothing else is said:
-//   error   in ulp of the exact result, at most the number given; measured over all 2^32 floats (docs/design/math.md)
-//   domain  every float; subnormal arguments and results keep their bits, nothing is flushed
-//   NaN     gives the quiet NaN 0x7fc00000, whatever its sign and payload; so does an argument outside the domain
-//   zeros   odd functions keep the sign of a zero
+//   error   in ulp of the exact result, at most the number given; measured over every float that matters
+//   (docs/design/math.md) domain  every float; subnormal arguments and results keep their bits, nothing is flushed NaN
+//   gives the quiet NaN 0x7fc00000, whatever its sign and payload; so does an argument outside the domain zeros   odd
+//   functions keep the sign of a zero
 // Law: bits depend on x alone. Source: coefficients and constants are derived by tools/derive_math.
 #pragma once
 #include <cmath>
@@ -186,7 +186,7 @@ constexpr F exp2(F x) {
   return part::quiet(part::apply<F>({part::exp_reduced(top * all<F>(0x1.62ep-1f), low), n.index}));
 }
 
-// The natural logarithm. Error: 0.8. log(1) == +0, log(+-0) == -infinity; negative x: NaN. Never falls where x rises.
+// The natural logarithm. Error: 0.85. log(1) == +0, log(+-0) == -infinity; negative x: NaN. Never falls where x rises.
 template <class F>
 constexpr F log(F x) {
   const auto tiny = x < all<F>(0x1p-126f);
@@ -199,7 +199,7 @@ constexpr F log(F x) {
   return x >= all<F>(0.f) ? y : all<F>(kNaN);
 }
 
-// Error: 1.2. Never falls where x rises; |tanh| is at most 1.
+// Error: 1.1. |tanh| is at most 1.
 template <class F>
 constexpr F tanh(F x) {
   const F a = part::clamp(magnitude_of(x), 0.f, 10.f), z = a * a;
@@ -210,20 +210,20 @@ constexpr F tanh(F x) {
   return part::quiet(part::with_sign_of(x, a < all<F>(1.f) ? a + a * z * p : large));
 }
 
-// 1 / (1 + e^-x). Error: 2.4. sigmoid(0) == 0.5.
+// 1 / (1 + e^-x). Error: 2.5. sigmoid(0) == 0.5.
 template <class F>
 constexpr F sigmoid(F x) {
   return part::quiet(part::gated<F>(all<F>(1.f), {part::clamp(x, -128.f, 128.f), F{}}));
 }
 
-// x sigmoid(x). Error: 3.2. silu(-infinity) == -0, the limit.
+// x sigmoid(x). Error: 3.3. silu(-infinity) == -0, the limit.
 template <class F>
 constexpr F silu(F x) {
   const F raised = x < all<F>(-128.f) ? all<F>(-128.f) : x;
   return part::quiet(part::gated<F>(raised, {part::clamp(x, -128.f, 128.f), F{}}));
 }
 
-// log(1 + e^x), without the threshold of other libraries. Error: 1.6. softplus(-infinity) == +0.
+// log(1 + e^x), without the threshold of other libraries. Error: 1.7. softplus(-infinity) == +0.
 template <class F>
 constexpr F softplus(F x) {
   const F a = part::clamp(magnitude_of(x), 0.f, 128.f);
@@ -254,7 +254,7 @@ constexpr F gelu(F x) {
 }
 
 // x (1 + tanh(u)) / 2 = x sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3); 2 u is computed to more than f32, so that
-// the tail keeps its digits. Error: 3.5. gelu_tanh(-infinity) == -0, the limit.
+// the tail keeps its digits. Error: 3.3. gelu_tanh(-infinity) == -0, the limit.
 template <class F>
 constexpr F gelu_tanh(F x) {
   const F a = part::clamp(x, -11.5f, 11.5f);
@@ -290,7 +290,7 @@ constexpr F rsqrt(F x) {
   return part::quiet(all<F>(1.f) / sqrt(x));
 }
 
-// Sine and cosine of the same x, in radians; for rope take both at once. Domain: |x| <= 2^24. Error: 0.51. Computed in
+// Sine and cosine of the same x, in radians; for rope take both at once. Domain: |x| <= 2^24. Error: 0.501. Computed in
 // f64, with fixed operations, and rounded to f32 at the end; vectors take one number after another.
 template <class F>
 constexpr SineCosine<F> sine_cosine(F x) {

@@ -1,6 +1,6 @@
 // The functions of math.h against the C library in f64, whose own error is far below the bounds; special values; and
 // law 11 for lanes: vectors of 8 and 16 give the bits of one number. TESSERA_MATH_STRIDE=1 in the environment sweeps
-// all floats (an hour); the default takes every 40009th and all near the places where a function changes its formula.
+// all floats (hours); the default takes every 40009th and all near the places where a function changes its formula.
 // Vectors wider than the processor's go by another convention between units; these stay in this one.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #include "tessera/numeric/math.h"
@@ -49,18 +49,18 @@ double exact_rsqrt(double x) { return 1 / std::sqrt(x); }
 // Calls visit(name, error in ulp that the header promises, function, exact function, largest |x|) for each function.
 template <class Visit>
 void visit_functions(Visit visit) {
-#define TESSERA_MATH(name) [](auto x) { return math::name(x); }
+#define TESSERA_MATH(name) [](const auto& x) { return math::name(x); }
   using Exact = double (*)(double);
   visit("exp", 0.9, TESSERA_MATH(exp), Exact{std::exp}, kEndOfFloats);
   visit("exp2", 0.9, TESSERA_MATH(exp2), Exact{std::exp2}, kEndOfFloats);
-  visit("log", 0.8, TESSERA_MATH(log), Exact{std::log}, kEndOfFloats);
-  visit("tanh", 1.2, TESSERA_MATH(tanh), Exact{std::tanh}, kEndOfFloats);
-  visit("sigmoid", 2.4, TESSERA_MATH(sigmoid), Exact{logistic}, kEndOfFloats);
-  visit("silu", 3.2, TESSERA_MATH(silu), Exact{exact_silu}, kEndOfFloats);
-  visit("softplus", 1.6, TESSERA_MATH(softplus), Exact{exact_softplus}, kEndOfFloats);
+  visit("log", 0.85, TESSERA_MATH(log), Exact{std::log}, kEndOfFloats);
+  visit("tanh", 1.1, TESSERA_MATH(tanh), Exact{std::tanh}, kEndOfFloats);
+  visit("sigmoid", 2.5, TESSERA_MATH(sigmoid), Exact{logistic}, kEndOfFloats);
+  visit("silu", 3.3, TESSERA_MATH(silu), Exact{exact_silu}, kEndOfFloats);
+  visit("softplus", 1.7, TESSERA_MATH(softplus), Exact{exact_softplus}, kEndOfFloats);
   visit("erf", 1.4, TESSERA_MATH(erf), Exact{std::erf}, kEndOfFloats);
   visit("gelu", 5.0, TESSERA_MATH(gelu), Exact{exact_gelu}, kEndOfFloats);
-  visit("gelu_tanh", 3.5, TESSERA_MATH(gelu_tanh), Exact{exact_gelu_tanh}, kEndOfFloats);
+  visit("gelu_tanh", 3.3, TESSERA_MATH(gelu_tanh), Exact{exact_gelu_tanh}, kEndOfFloats);
   visit("sqrt", 0.5, TESSERA_MATH(sqrt), Exact{std::sqrt}, kEndOfFloats);
   visit("rsqrt", 1.5, TESSERA_MATH(rsqrt), Exact{exact_rsqrt}, kEndOfFloats);
   visit("sin", 0.501, TESSERA_MATH(sin), Exact{std::sin}, 0x1p24);
@@ -120,6 +120,15 @@ TEST(Math, StaysWithinItsErrors) {
   });
 }
 
+// One function from array to array, so that no call passes a vector.
+template <class F, class Function>
+[[gnu::flatten]] void apply_lanes(Function f, const float* in, float* out) {
+  F x;
+  __builtin_memcpy(&x, in, sizeof x);
+  const F y = f(x);
+  __builtin_memcpy(out, &y, sizeof y);
+}
+
 template <class F, class Function>
 void expect_lanes_agree(const char* name, Function f) {
   constexpr std::size_t kCount = LaneTraits<F>::kCount;
@@ -128,10 +137,10 @@ void expect_lanes_agree(const char* name, Function f) {
     values.insert(values.begin() + 3, x);  // beside ordinary ones
   while (values.size() % kCount != 0) values.push_back(1.f);
   for (std::size_t i = 0; i < values.size(); i += kCount) {
-    std::array<float, kCount> in;
-    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(i), kCount, in.begin());
-    const auto out = std::bit_cast<std::array<float, kCount>>(f(std::bit_cast<F>(in)));
-    for (std::size_t k = 0; k < kCount; ++k) ASSERT_EQ(word_of(out[k]), word_of(f(in[k]))) << name << " of " << in[k];
+    std::array<float, kCount> out;
+    apply_lanes<F>(f, values.data() + i, out.data());
+    for (std::size_t k = 0; k < kCount; ++k)
+      ASSERT_EQ(word_of(out[k]), word_of(f(values[i + k]))) << name << " of " << values[i + k];
   }
 }
 
@@ -213,7 +222,7 @@ TEST(Math, NeverFallsWhereTheArgumentRises) {
   std::sort(rising.begin(), rising.end());
   visit_functions([&](const char* name, double, auto f, auto, double) {
     const std::string_view n = name;
-    if (n != "exp" && n != "exp2" && n != "log" && n != "tanh") return;
+    if (n != "exp" && n != "exp2" && n != "log") return;
     float last = -kInfinity;
     for (const float x : rising) {
       const float y = f(x);
