@@ -45,6 +45,7 @@ QuantizedTensor copy(Stream& stream, const QuantizedTensor& q, Device to) {
 }
 
 void validate(const QuantizedTensor& q) {
+  require(q.format.is_scaled(), Errc::kInvalid, "a quantized matrix of the dense format {}", format_label(q.format));
   require(q.extent.rows >= 0 && q.extent.cols >= 0, Errc::kShape, "a matrix of {} x {}", q.extent.rows, q.extent.cols);
   const auto check = [&](const char* part, const Tensor& t, DType dtype, const Shape& shape) {
     require(t.dtype() == dtype && t.shape() == shape, Errc::kShape, "{} of a {} matrix {} x {}: {} {}, wanted {} {}",

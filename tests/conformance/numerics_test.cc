@@ -17,6 +17,7 @@ struct File {
   bool scales_given = false;  // the fixture's block maxima were searched for: only codes and values follow from it
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest looks for
 void PrintTo(const File& file, std::ostream* out) { *out << file.name; }
 
 const Format kFp8_16x32 = block_fp8({32, 16});

@@ -2,6 +2,7 @@
 // globals of their own; code 8 reads as the dialect says.
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
 #include "tessera/kernels/quantize.h"
 #include "tests/laws/specs.h"
 #include "tests/support/random_matrix.h"
@@ -44,6 +45,13 @@ TEST(Decode, FollowsTheOrderOfEachSense) {
       }
     }
   }
+}
+
+TEST(Decode, RefusesADenseFormat) {
+  QuantizedTensor q = two_segments(Sense::kMultiply);
+  q.format = find_format("bf16");
+  Stream stream(kCpu, 1);
+  EXPECT_THROW(dequantize(stream, q), Error);
 }
 
 TEST(Decode, TheThreeOrdersDiffer) {

@@ -34,5 +34,6 @@ inline std::string name_of(const OperandSpec& spec) {
 }  // namespace tessera::laws
 
 namespace tessera {
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest looks for
 inline void PrintTo(const OperandSpec& spec, std::ostream* out) { *out << laws::name_of(spec); }
 }  // namespace tessera
