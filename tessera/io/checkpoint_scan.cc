@@ -68,13 +68,16 @@ class Scanner final {
     }
     suffixes.erase("");
     scale_suffixes.erase("");
+    auto last = grouped.end();  // tensors are sorted by name, so those of a module mostly follow each other
     for (const StoredTensor& t : container_.tensors()) {
       const std::size_t dot = t.name.rfind('.');
       const std::string_view suffix = std::string_view(t.name).substr(dot == std::string::npos ? 0 : dot + 1);
       if (is_kv_scale(t.name)) {
         scan_.places[&t] = {Role::kKvScale, std::string(std::string_view(t.name).substr(0, dot))};
       } else if (dot != std::string::npos && suffixes.contains(suffix)) {
-        grouped[t.name.substr(0, dot)].emplace(suffix, &t);
+        const std::string_view base = std::string_view(t.name).substr(0, dot);
+        if (last == grouped.end() || last->first != base) last = grouped.try_emplace(std::string(base)).first;
+        last->second.emplace(suffix, &t);
       } else {
         check_plain(t, scale_suffixes);
       }
@@ -158,7 +161,7 @@ class Scanner final {
     }
     if (m.global_tensor != nullptr) read_global(m);
     if (m.activation_tensor != nullptr) read_activation(m);
-    const std::optional<DeclaredScheme> declared = scan_.declared ? scan_.declared->scheme_of(m.name) : std::nullopt;
+    const std::optional<DeclaredScheme>& declared = m.reading.declared;
     if (m.activation)
       m.activation_scheme = ActivationScheme::kStatic;
     else if (declared && declared->activation == ActivationScheme::kDynamic)
@@ -223,7 +226,7 @@ class Scanner final {
   }
 
   void read_activation(Module& m) {
-    const std::optional<DeclaredScheme> declared = scan_.declared ? scan_.declared->scheme_of(m.name) : std::nullopt;
+    const std::optional<DeclaredScheme>& declared = m.reading.declared;
     if (declared && declared->activation == ActivationScheme::kNone) return;  // declared weight-only: left over
     const float stored = read_number(*m.activation_tensor);
     const Sense sense = m.reading.spelling->activation_sense;
@@ -268,7 +271,7 @@ class Scanner final {
     const Declaration& d = *scan_.declared;
     std::map<std::string, std::pair<std::string, std::size_t>> foreign;  // dialect -> first module, count
     for (const Module& m : scan_.modules) {
-      const std::optional<DeclaredScheme> scheme = d.scheme_of(m.name);
+      const std::optional<DeclaredScheme>& scheme = m.reading.declared;
       if (!m.is_quantized()) {
         const ModuleKind kind = module_kind(m.name);
         if (scheme && m.codes->shape.size() == 2 && (kind == ModuleKind::kLinear || kind == ModuleKind::kHead))

@@ -226,7 +226,8 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
                     format_label(best->reading.format), other.dialect->name, format_label(other.format)));
     break;
   }
-  return best->reading;
+  best->reading.declared = std::move(declared);
+  return std::move(best->reading);
 }
 
 }  // namespace tessera

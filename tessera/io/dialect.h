@@ -87,7 +87,8 @@ struct Reading {
   Format format{};
   Extent extent{};
   Sense sense = Sense::kMultiply;
-  std::vector<Complaint> complaints{};  // empty: every tensor of the module is explained
+  std::vector<Complaint> complaints{};       // empty: every tensor of the module is explained
+  std::optional<DeclaredScheme> declared{};  // what the configuration claims of the module
 };
 
 // The best reading of a module's tensors, those of its name `base`; nothing where none of them is a weight.

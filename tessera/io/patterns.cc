@@ -31,6 +31,7 @@ Regex::Regex(std::string_view pattern) : impl_(std::make_unique<Impl>()) {
     pcre2_get_error_message(error, text, sizeof text);
     fail(Errc::kCorrupt, "the pattern '{}' is malformed at {}: {}", pattern, at, reinterpret_cast<const char*>(text));
   }
+  pcre2_jit_compile(impl_->code, PCRE2_JIT_COMPLETE);  // where it may not, matching is slower and the same
   impl_->context = pcre2_match_context_create(nullptr);
   impl_->match = pcre2_match_data_create_from_pattern(impl_->code, nullptr);
   require(impl_->context != nullptr && impl_->match != nullptr, Errc::kResource, "out of memory");
@@ -42,8 +43,12 @@ Regex::Regex(Regex&&) noexcept = default;
 Regex& Regex::operator=(Regex&&) noexcept = default;
 
 bool Regex::matches_at_start(std::string_view name) const {
-  const int found = pcre2_match(impl_->code, reinterpret_cast<PCRE2_SPTR>(name.data()), name.size(), 0, 0, impl_->match,
-                                impl_->context);
+  const auto match = [&](std::uint32_t options) {
+    return pcre2_match(impl_->code, reinterpret_cast<PCRE2_SPTR>(name.data()), name.size(), 0, options, impl_->match,
+                       impl_->context);
+  };
+  int found = match(0);
+  if (found == PCRE2_ERROR_JIT_STACKLIMIT) found = match(PCRE2_NO_JIT);
   require(found >= 0 || found == PCRE2_ERROR_NOMATCH, Errc::kCorrupt, "the pattern '{}' takes too long on '{}'",
           impl_->pattern, name);
   return found >= 0;
