@@ -17,11 +17,11 @@
 namespace tessera {
 namespace {
 
-const std::string kData = std::string(TESSERA_TEST_DATA) + "/checkpoints/";
+std::string data(const std::string& path) { return std::string(TESSERA_TEST_DATA) + "/checkpoints/" + path; }
 
 std::vector<std::string> folders(const std::string& kind) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(kData + kind))
+  for (const auto& entry : std::filesystem::directory_iterator(data(kind)))
     names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
@@ -62,7 +62,7 @@ void expect_values(const Checkpoint& model, const Json& expected, bool by_value 
 class Exporter : public testing::TestWithParam<std::string> {};
 
 TEST_P(Exporter, ValuesAreItsOwn) {
-  const std::string folder = kData + "quantized/" + GetParam();
+  const std::string folder = data("quantized/" + GetParam());
   const Checkpoint model = Checkpoint::open(folder);
   model.require_usable();
   expect_values(model, read_json(folder, "expected.json"));
@@ -71,7 +71,7 @@ TEST_P(Exporter, ValuesAreItsOwn) {
 // "llmcompressor-mini_moe-mixed-FP8-NVFP4" was made from bf16/mini_moe.
 std::string source_of(const std::string& name) {
   const std::size_t first = name.find('-'), second = name.find('-', first + 1);
-  const std::string source = kData + "bf16/" + name.substr(first + 1, second - first - 1);
+  const std::string source = data("bf16/" + name.substr(first + 1, second - first - 1));
   return std::filesystem::exists(source) ? source : "";
 }
 
@@ -79,7 +79,7 @@ TEST_P(Exporter, BitsFollowFromTheOriginalWeights) {
   const std::string source = source_of(GetParam());
   if (source.empty()) GTEST_SKIP() << "its source is not kept";
   if (GetParam().starts_with("transformers-")) GTEST_SKIP() << "see TransformersRoundsToE4m3First";
-  const Checkpoint model = Checkpoint::open(kData + "quantized/" + GetParam()), original = Checkpoint::open(source);
+  const Checkpoint model = Checkpoint::open(data("quantized/" + GetParam())), original = Checkpoint::open(source);
   Stream stream(kCpu, 1);
   const VerifyReport report = verify_checkpoint(stream, model, &original, {});
   EXPECT_TRUE(report.holds);
@@ -97,7 +97,7 @@ TEST_P(Exporter, BitsFollowFromTheOriginalWeights) {
 // E4M3 number), so its bytes follow from the rounded weights, not from the original ones.
 TEST_P(Exporter, TransformersRoundsToE4m3First) {
   if (!GetParam().starts_with("transformers-")) return;
-  const Checkpoint model = Checkpoint::open(kData + "quantized/" + GetParam()),
+  const Checkpoint model = Checkpoint::open(data("quantized/" + GetParam())),
                    original = Checkpoint::open(source_of(GetParam()));
   Stream stream(kCpu, 1);
   for (const Module& m : model.modules()) {
@@ -121,7 +121,7 @@ std::map<std::string, std::vector<std::byte>> all_bytes(const Checkpoint& model)
 
 // Law 7: decoded values survive into every dialect that can say the formats, and the bytes come back from there.
 TEST_P(Exporter, ConvertsEachWayAndBack) {
-  const Checkpoint model = Checkpoint::open(kData + "quantized/" + GetParam());
+  const Checkpoint model = Checkpoint::open(data("quantized/" + GetParam()));
   Stream stream(kCpu, 1);
   const Dialect* own = nullptr;
   for (const Module& m : model.modules())
@@ -200,13 +200,13 @@ void expect_error(const std::string& folder, bool strict, const Json& wanted) {
 }
 
 TEST_P(Wild, HasTheDecidedOutcome) {
-  const std::string folder = kData + "wild/" + GetParam();
+  const std::string folder = data("wild/" + GetParam());
   const Json wild = read_json(folder, "case.json");
   if (const Json* strict = wild.find("strict")) expect_error(folder, true, *strict);
   if (wild.find("expect")->as_string() == "error") return expect_error(folder, false, *wild.find("error"));
   load_everything(folder, false);
   const Checkpoint model = Checkpoint::open(folder);
-  expect_values(model, read_json(kData + wild.find("base")->as_string(), "expected.json"),
+  expect_values(model, read_json(data(wild.find("base")->as_string()), "expected.json"),
                 wild.find("compare") != nullptr);
   std::string warnings;
   for (const ContainerWarning& w : model.warnings()) warnings += w.message + "\n";

@@ -20,31 +20,31 @@ struct File {
 // NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest looks for
 void PrintTo(const File& file, std::ostream* out) { *out << file.name; }
 
-const Format kFp8_16x32 = block_fp8({32, 16});
-const Format kFp8Block_e8m0 = block_fp8({128, 128}, kE4M3, kE8M0);
-const Format kFp8_16x32_e8m0 = block_fp8({32, 16}, kE4M3, kE8M0);
-
-const File kFiles[] = {
-    {"ct_nvfp4", "compressed-tensors", find_format("nvfp4")},
-    {"ct_mxfp4", "compressed-tensors", find_format("mxfp4")},
-    {"ct_mxfp8", "compressed-tensors", find_format("mxfp8")},
-    {"ct_fp8_tensor", "compressed-tensors", find_format("fp8")},
-    {"ct_fp8_channel", "compressed-tensors", find_format("fp8_channel")},
-    {"ct_fp8_block", "compressed-tensors", find_format("fp8_block")},
-    {"modelopt_nvfp4", "modelopt", find_format("nvfp4")},
-    {"modelopt_nvfp4_static", "modelopt-static", find_format("nvfp4")},
-    {"modelopt_nvfp4_four_over_six", "modelopt-static", find_format("nvfp4"), true},
-    {"modelopt_w4a8_nvfp4_fp8", "modelopt", find_format("nvfp4_32")},
-    {"modelopt_mxfp4", "modelopt", find_format("mxfp4")},
-    {"modelopt_mxfp8", "modelopt", find_format("mxfp8")},
-    {"modelopt_fp8_tensor", "modelopt", find_format("fp8")},
-    {"modelopt_fp8_channel", "modelopt", find_format("fp8_channel")},
-    {"modelopt_fp8_block", "modelopt", find_format("fp8_block")},
-    {"transformers_fp8_128x128", "transformers", find_format("fp8_block")},
-    {"transformers_fp8_16x32", "transformers", kFp8_16x32},
-    {"transformers_fp8_128x128_ue8m0", "transformers", kFp8Block_e8m0},
-    {"transformers_fp8_16x32_ue8m0", "transformers", kFp8_16x32_e8m0},
-};
+std::vector<File> files() {
+  const Format block_16x32 = block_fp8({32, 16}), block_e8m0 = block_fp8({128, 128}, kE4M3, kE8M0),
+               block_16x32_e8m0 = block_fp8({32, 16}, kE4M3, kE8M0);
+  return {
+      {"ct_nvfp4", "compressed-tensors", find_format("nvfp4")},
+      {"ct_mxfp4", "compressed-tensors", find_format("mxfp4")},
+      {"ct_mxfp8", "compressed-tensors", find_format("mxfp8")},
+      {"ct_fp8_tensor", "compressed-tensors", find_format("fp8")},
+      {"ct_fp8_channel", "compressed-tensors", find_format("fp8_channel")},
+      {"ct_fp8_block", "compressed-tensors", find_format("fp8_block")},
+      {"modelopt_nvfp4", "modelopt", find_format("nvfp4")},
+      {"modelopt_nvfp4_static", "modelopt-static", find_format("nvfp4")},
+      {"modelopt_nvfp4_four_over_six", "modelopt-static", find_format("nvfp4"), true},
+      {"modelopt_w4a8_nvfp4_fp8", "modelopt", find_format("nvfp4_32")},
+      {"modelopt_mxfp4", "modelopt", find_format("mxfp4")},
+      {"modelopt_mxfp8", "modelopt", find_format("mxfp8")},
+      {"modelopt_fp8_tensor", "modelopt", find_format("fp8")},
+      {"modelopt_fp8_channel", "modelopt", find_format("fp8_channel")},
+      {"modelopt_fp8_block", "modelopt", find_format("fp8_block")},
+      {"transformers_fp8_128x128", "transformers", find_format("fp8_block")},
+      {"transformers_fp8_16x32", "transformers", block_16x32},
+      {"transformers_fp8_128x128_ue8m0", "transformers", block_e8m0},
+      {"transformers_fp8_16x32_ue8m0", "transformers", block_16x32_e8m0},
+  };
+}
 
 class Numerics : public testing::TestWithParam<File> {};
 
@@ -203,7 +203,7 @@ TEST_P(Numerics, CodesFollowFromTheSourceAndTheStoredScales) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Exporters, Numerics, testing::ValuesIn(kFiles),
+INSTANTIATE_TEST_SUITE_P(Exporters, Numerics, testing::ValuesIn(files()),
                          [](const auto& file) { return file.param.name; });
 
 }  // namespace
