@@ -39,6 +39,8 @@ class File final {
   void write(std::uint64_t begin, std::span<const std::byte> from) const;  // any thread
   // Grows the file to `bytes`, with the disk blocks where the file system can reserve them: a full disk shows here.
   void reserve(std::uint64_t bytes) const;
+  // Asks the system to begin writing these bytes to the device now, so that sync() has less to wait for.
+  void start_writing_out(std::uint64_t begin, std::uint64_t bytes) const;
   void sync() const;        // returns when the bytes are on the device
   void drop_cache() const;  // asks the page cache to forget the file
 

@@ -22,6 +22,9 @@ struct SafetensorsWriter::Slot {
 
 namespace {
 
+// Pieces from this size on go to the disk while the next ones are computed; smaller ones are gathered by the system.
+constexpr std::size_t kWrittenOutAtOnce = 128 << 10;  // bytes
+
 void check_name(const std::string& name) {
   const bool fits = !name.empty() && name != "__metadata__" && name.size() <= 4096 && is_utf8(name) &&
                     name.find('\0') == std::string::npos;
@@ -109,6 +112,7 @@ void SafetensorsWriter::write(std::string_view name, std::uint64_t begin, std::s
           "tensor '{}' has {} bytes, and [{}, {}) are written", printable(name), slot->bytes, begin,
           begin + bytes.size());
   file_.write(slot->begin + begin, bytes);
+  if (bytes.size() >= kWrittenOutAtOnce) file_.start_writing_out(slot->begin + begin, bytes.size());
   slot->written->fetch_add(bytes.size(), std::memory_order_relaxed);
 }
 

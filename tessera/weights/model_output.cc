@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t kPiece = 8u << 20;  // bytes
+constexpr std::uint64_t kPiece = 2u << 20;  // bytes: a core's own cache holds it, and the allocator keeps it
 
 bool is_side_file(const std::filesystem::directory_entry& entry) {
   if (!entry.is_regular_file()) return false;

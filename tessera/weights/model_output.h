@@ -41,7 +41,7 @@ void copy_tensor(const Container& from, const StoredTensor& tensor, std::string_
 // write to disjoint places. The exception of the lowest job that threw is rethrown; later jobs are not started then.
 void run_jobs(ThreadPool& pool, std::size_t count, const std::function<void(std::size_t)>& job);
 
-// Rows that one piece of work takes of a matrix: about 8 MiB, whole blocks of the format.
+// Rows that one piece of work takes of a matrix: about 2 MiB, whole blocks of the format.
 std::int64_t stripe_rows(const Format& format, Extent extent, int bits_per_element);
 
 }  // namespace tessera

@@ -20,7 +20,19 @@ struct Job {
   const Writer* writer = nullptr;
   float amax = 0;         // of the fusion group
   StoredGlobal global{};  // as the writer gives it
+  Tensor held{};          // the whole weight, between the two passes over it; empty: its rows are read again
+  std::optional<ContainerWarning> warning{};
+
+  // The maximum of the whole comes before the first code.
+  bool needs_amax() const { return spelled.format.has_global || spelled.format.block.rows == 0; }
+  const StoredTensor& source() const { return *module->codes; }
 };
+
+using Group = std::vector<std::size_t>;  // jobs whose weights share one global
+
+// A group up to this size stays in memory between its two passes; a larger one is read twice, the second time mostly
+// from the page cache, since its passes follow each other.
+constexpr std::uint64_t kHeldBytes = 8u << 20;
 
 std::uint64_t hash_name(std::string_view name) {  // FNV-1a, 64 bits: a stable stream for a parameter
   std::uint64_t h = 0xcbf29ce484222325u;
@@ -108,57 +120,79 @@ WrittenModel declared_model(const Checkpoint& in, const std::vector<Job>& jobs) 
   return written_model(in, std::move(quantized), CacheScales::kAbsent);
 }
 
-// One maximum for each fusion group: the writer's global comes from it.
-void observe_groups(Stream& stream, const Checkpoint& in, std::vector<Job>& jobs, const Dialect& dialect,
-                    Progress& progress) {
-  run_jobs(stream.pool(), jobs.size(), [&](std::size_t i) {
-    Stream own(kCpu, 1);
-    own.set_cpu_tier(stream.cpu_tier());
-    const Format& f = jobs[i].spelled.format;
-    if (!f.has_global && f.block.rows != 0) return;
-    jobs[i].amax = stored_amax(own, in.container(), *jobs[i].module->codes);
-    progress.add(jobs[i].module->codes->bytes);
-  });
-  std::vector<std::string> names;
-  for (const Job& job : jobs) names.push_back(job.module->name);
-  for (const std::vector<std::size_t>& group : fusion_groups(names, dialect)) {
-    float largest = 0;
-    for (const std::size_t i : group)
-      if (jobs[i].spelled.format.has_global) largest = larger_maximum(largest, jobs[i].amax);
-    for (const std::size_t i : group)
-      if (jobs[i].spelled.format.has_global) jobs[i].amax = largest;
-  }
+// The maximum of magnitudes of rows [row, ...) of a stored matrix. Throws kInvalid at the first number that is not
+// finite.
+float finite_amax(Stream& stream, const Tensor& x, const StoredTensor& tensor, std::int64_t row) {
+  const float amax = observe(stream, x).tensor;
+  if (is_finite(amax)) return amax;
+  const std::int64_t cols = tensor.shape[1];
+  std::int64_t i = 0;
+  while (i + 1 < x.count() && is_finite(element_as_float(x, i))) ++i;
+  Error error(Errc::kInvalid, fmt::format("{}[{}, {}] is {}: a weight that is not finite cannot be quantized",
+                                          tensor.name, row + i / cols, i % cols, element_as_float(x, i)));
+  error.in_tensor(tensor.name);
+  throw error;
 }
 
-// Globals, and what becomes of weights that are all zero: some exporters write scales of NaN for them, which no reader
-// takes.
-void resolve_globals(std::vector<Job>& jobs, ModelPlan& plan, QuantizeReport& report) {
-  for (Job& job : jobs) {
-    const Format& f = job.spelled.format;
-    if ((f.has_global || f.block.rows == 0) && job.amax == 0) {
-      const float g = job.writer->global(f, 0, job.module->codes->dtype);
-      const ScaleChoice<float> s =
-          job.writer->scale(f, {.amax = 0, .global = g, .source = job.module->codes->dtype}, 0);
-      const float scale = decode_scale_bits<float>(f, s.bits);
-      if (!is_finite(g) || g <= 0 || !is_finite(scale) || scale <= 0) {
-        report.warnings.push_back(
-            {"zero_weight", job.module->codes->name,
-             fmt::format(
-                 "{} is all zero, for which writer '{}' gives scales that no reader takes; it is written by 'nearest'",
-                 job.module->codes->name, job.writer->name)});
-        job.writer = &find_writer("nearest");
-      }
+// One maximum for the group: the writer's global comes from it.
+void observe_group(Stream& stream, const Checkpoint& in, std::vector<Job>& jobs, const Group& group, bool hold,
+                   Progress& progress) {
+  std::uint64_t bytes = 0;
+  for (const std::size_t i : group) bytes += jobs[i].source().bytes;
+  float largest = 0;
+  for (const std::size_t i : group) {
+    Job& job = jobs[i];
+    if (!job.needs_amax()) continue;
+    if (hold && bytes <= kHeldBytes) {
+      job.held = read_stored_rows(in.container(), job.source(), 0, job.spelled.extent.rows);
+      job.amax = finite_amax(stream, job.held, job.source(), 0);
+    } else {
+      job.amax = stored_amax(stream, in.container(), job.source());
     }
-    if (!f.has_global) continue;
-    job.global = {job.writer->global(f, job.amax, job.module->codes->dtype), job.writer->sense};
-    const Sense stored = job.spelled.spelling->sense;
-    if (stored != job.global.sense) plan.globals.keep(job.spelled.global_name(), job.global);
+    progress.add(job.source().bytes);
+    if (job.spelled.format.has_global) largest = larger_maximum(largest, job.amax);
   }
+  for (const std::size_t i : group)
+    if (jobs[i].spelled.format.has_global) jobs[i].amax = largest;
+}
+
+// The global, and what becomes of a weight that is all zero: some exporters write scales of NaN for it, which no reader
+// takes.
+void resolve_global(Job& job) {
+  const Format& f = job.spelled.format;
+  const DType source = job.source().dtype;
+  if (job.needs_amax() && job.amax == 0) {
+    const float g = job.writer->global(f, 0, source);
+    const ScaleChoice<float> s = job.writer->scale(f, {.amax = 0, .global = g, .source = source}, 0);
+    const float scale = decode_scale_bits<float>(f, s.bits);
+    if (!is_finite(g) || g <= 0 || !is_finite(scale) || scale <= 0) {
+      job.warning = {"zero_weight", job.source().name,
+                     fmt::format("{} is all zero, for which writer '{}' gives scales that no reader takes; it is "
+                                 "written by 'nearest'",
+                                 job.source().name, job.writer->name)};
+      job.writer = &find_writer("nearest");
+    }
+  }
+  if (f.has_global) job.global = {job.writer->global(f, job.amax, source), job.writer->sense};
+}
+
+// Whether the original of a global travels in the files' metadata, which stand before the first byte of a weight: then
+// every maximum comes before the files are made.
+bool keeps_originals(const std::vector<Job>& jobs) {
+  return std::any_of(jobs.begin(), jobs.end(), [](const Job& job) {
+    return job.spelled.format.has_global && job.spelled.spelling->sense != job.writer->sense;
+  });
+}
+
+void keep_originals(const std::vector<Job>& jobs, ModelPlan& plan) {
+  for (const Job& job : jobs)
+    if (job.spelled.format.has_global && job.spelled.spelling->sense != job.global.sense)
+      plan.globals.keep(job.spelled.global_name(), job.global);
 }
 
 void quantize_module(Stream& stream, const Checkpoint& in, const Job& job, const RandomKey& key, ShardedWriter& writer,
                      Progress& progress) {
-  const StoredTensor& source = *job.module->codes;
+  const StoredTensor& source = job.source();
   const Spelled& p = job.spelled;
   const OperandSpec spec{p.format, job.writer};
   const std::int64_t step = stripe_rows(p.format, p.extent, dtype_bits(source.dtype));
@@ -168,7 +202,9 @@ void quantize_module(Stream& stream, const Checkpoint& in, const Job& job, const
         .whole = p.extent, .row = row, .maxima = Maxima{job.amax}, .key = {key.seed, hash_name(source.name)}};
     if (p.format.block.rows == 0) where.maxima->blocks = {job.amax};
     try {
-      const QuantizedTensor q = quantize(stream, read_stored_rows(in.container(), source, row, end), spec, where);
+      const Tensor x =
+          job.held.bytes() > 0 ? job.held.slice(row, end) : read_stored_rows(in.container(), source, row, end);
+      const QuantizedTensor q = quantize(stream, x, spec, where);
       if (p.format.block.rows == 0 && row > 0) {  // the one scale is written already
         writer.write(p.codes_name(), static_cast<std::uint64_t>(row * row_bytes(p.format, p.extent.cols)),
                      q.codes.span());
@@ -201,17 +237,7 @@ float stored_amax(Stream& stream, const Container& container, const StoredTensor
   float largest = 0;
   for (std::int64_t row = 0; row < extent.rows; row += step) {
     const Tensor x = read_stored_rows(container, tensor, row, std::min(row + step, extent.rows));
-    const float amax = observe(stream, x).tensor;
-    if (!is_finite(amax)) {
-      std::int64_t i = 0;
-      while (i + 1 < x.count() && is_finite(element_as_float(x, i))) ++i;
-      Error error(Errc::kInvalid,
-                  fmt::format("{}[{}, {}] is {}: a weight that is not finite cannot be quantized", tensor.name,
-                              row + i / extent.cols, i % extent.cols, element_as_float(x, i)));
-      error.in_tensor(tensor.name);
-      throw error;
-    }
-    largest = larger_maximum(largest, amax);
+    largest = larger_maximum(largest, finite_amax(stream, x, tensor, row));
   }
   return largest;
 }
@@ -242,8 +268,7 @@ QuantizeReport quantize_checkpoint(Stream& stream, const Checkpoint& in, const s
       plan.tensors.push_back({t.name, t.dtype, t.shape, in.place(t).module});
     } else {
       for (PlannedTensor& p : planned_tensors(it->second->spelled)) plan.tensors.push_back(std::move(p));
-      const Format& f = it->second->spelled.format;
-      if (f.has_global || f.block.rows == 0) work += t.bytes;
+      if (it->second->needs_amax()) work += t.bytes;
     }
     std::uint64_t after = 0;
     for (std::size_t i = first; i < plan.tensors.size(); ++i) after += planned_bytes(plan.tensors[i]);
@@ -258,17 +283,41 @@ QuantizeReport quantize_checkpoint(Stream& stream, const Checkpoint& in, const s
     options.dialect->write_declaration(declared_model(in, jobs), plan.config);
   Progress progress("quantizing", work, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever,
                     options.check);
-  observe_groups(stream, in, jobs, *options.dialect, progress);
-  resolve_globals(jobs, plan, report);
-  ModelOutput output(in, out, std::move(plan));
-  run_jobs(stream.pool(), jobs.size() + copied.size(), [&](std::size_t i) {
-    if (i >= jobs.size())
-      return copy_tensor(in.container(), *copied[i - jobs.size()], copied[i - jobs.size()]->name, output.writer(),
-                         progress);
+  std::vector<std::string> names;
+  for (const Job& job : jobs) names.push_back(job.module->name);
+  const std::vector<Group> groups = fusion_groups(names, *options.dialect);
+  const auto observe_and_resolve = [&](Stream& own, const Group& group, bool hold) {
+    observe_group(own, in, jobs, group, hold, progress);
+    for (const std::size_t i : group) resolve_global(jobs[i]);
+  };
+  const auto one_thread = [&] {
     Stream own(kCpu, 1);
     own.set_cpu_tier(stream.cpu_tier());
-    quantize_module(own, in, jobs[i], options.key, output.writer(), progress);
+    return own;
+  };
+  const bool maxima_first = keeps_originals(jobs);
+  if (maxima_first) {
+    run_jobs(stream.pool(), groups.size(), [&](std::size_t g) {
+      Stream own = one_thread();
+      observe_and_resolve(own, groups[g], false);
+    });
+    keep_originals(jobs, plan);
+  }
+  ModelOutput output(in, out, std::move(plan));
+  run_jobs(stream.pool(), groups.size() + copied.size(), [&](std::size_t g) {
+    if (g >= groups.size()) {
+      const StoredTensor& t = *copied[g - groups.size()];
+      return copy_tensor(in.container(), t, t.name, output.writer(), progress);
+    }
+    Stream own = one_thread();
+    if (!maxima_first) observe_and_resolve(own, groups[g], true);
+    for (const std::size_t i : groups[g]) {
+      quantize_module(own, in, jobs[i], options.key, output.writer(), progress);
+      jobs[i].held = Tensor();
+    }
   });
+  for (Job& job : jobs)
+    if (job.warning) report.warnings.push_back(std::move(*job.warning));
   output.commit();
   return report;
 }

@@ -1,6 +1,7 @@
 // Quantizes a checkpoint: a folder of dense weights becomes a folder of a dialect's quantized ones.
-// Rows are read in stripes of about 8 MiB, twice where a format's global needs the maximum of the whole first, so
-// memory does not grow with the model. Law (4) makes the stripes' bits those of the whole.
+// Rows are read in stripes of about 2 MiB, twice where a format's global needs the maximum of the whole first, so
+// memory does not grow with the model: each thread holds a stripe, or the weights of a small group that shares a
+// global. Law (4) makes the stripes' bits those of the whole.
 #pragma once
 #include <functional>
 #include <string>
