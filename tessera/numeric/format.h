@@ -37,7 +37,8 @@ struct Extent {  // elements
   constexpr bool operator==(const Extent&) const = default;
 };
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+// a / b, rounded up; a >= 0, b > 0. No sum: a block of a hostile configuration may be as large as a number goes.
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 // The block of `format` within a matrix of this extent, with its zeros ("the whole") filled in; at least 1x1.
 constexpr Block block_in(const Format& format, Extent e) {
