@@ -145,7 +145,7 @@ QuantizedTensor stored_tensor(const test::Fixture& fixture, const std::string& n
 }
 
 TEST_P(Numerics, WriterGivesTheExportersBytes) {
-  if (GetParam().scales_given) return;
+  if (GetParam().scales_given) GTEST_SKIP() << "its block maxima were searched for";
   const test::Fixture fixture = test::read_fixture(fmt::format("numerics/{}.safetensors", GetParam().name));
   Stream stream(kCpu, 1);
   int checked = 0;
