@@ -13,9 +13,9 @@ namespace tessera {
 enum class Verdict : std::uint8_t {
   kExact,        // a writer's rule gives these very bits from the original
   kScalesExact,  // its globals and block scales, and every code within one step of it
-  kTransformed,  // near the original as far as rounding goes, or declared to be rotated or smoothed: not derivable from
-                 // it
-  kWrong,        // anything else
+  kTransformed,  // near the original as far as rounding goes, as a whole and under each scale, or declared to be
+                 // rotated or smoothed: not derivable from it
+  kWrong,  // anything else
 };
 std::string_view verdict_name(Verdict verdict);  // "exact", "scales_exact", "transformed", "wrong"
 
