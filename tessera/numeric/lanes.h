@@ -129,6 +129,30 @@ constexpr Int<F> ceil_log2_f32(F a) {
   return n > allowed ? k + 1 : k;
 }
 
+// How far above 1 a number's log2 still rounds to 0 units of `type`, counted from an integer k with |k| about m: with
+// 2^j <= m the unit there is u = 2^(j - bits of mantissa), and the distance is 2^(u / 2) - 1, which squaring doubles.
+template <class F>
+constexpr F log2_reach(DType type, Int<F> m) {
+  F reach = all<F>(type == DType::kF32 ? 0x1.62e430p-25f : type == DType::kF16 ? 0x1.62f390p-12f : 0x1.635f4cp-9f);
+  for (int power = 2; power <= 128; power *= 2) reach = m >= power ? reach * (reach + 2.f) : reach;
+  return m < 1 ? F{} : reach;
+}
+// floor(log2(a)) and ceil(log2(a)) as a library computes them in `type`: log2 is rounded first, and may reach the next
+// integer. a > 0, finite and a number of `type`.
+template <class F>
+constexpr Int<F> floor_log2_in(DType type, F a) {
+  const Int<F> k = floor_log2(a), next = k + 1;
+  const F below = all<F>(1.f) - a / pow2_lane<F>(k) * all<F>(0.5f);  // of 2^next; the numbers there have |log2| under it
+  const F reach = log2_reach<F>(type, next < 1 ? Int<F>{} - next : next - 1);
+  return below * (reach + 1.f) <= reach ? next : k;
+}
+template <class F>
+constexpr Int<F> ceil_log2_in(DType type, F a) {
+  const Int<F> k = floor_log2(a);
+  const F above = a / pow2_lane<F>(k) - all<F>(1.f);
+  return above > log2_reach<F>(type, k < 0 ? -k - 1 : k) ? k + 1 : k;
+}
+
 // The value of an E8M0 byte; 255 is NaN.
 template <class F>
 constexpr F decode_e8m0(Word<F> byte) {

@@ -29,6 +29,8 @@ enum class Sense : std::uint8_t {
 enum class Ties : std::uint8_t {
   kEven,        // nearest, ties to even
   kTowardZero,  // nearest, ties to the smaller magnitude
+  kHalfAdded,   // the floor of |q| + 1/2 in units of the code's spacing, in f32: as kEven, but that the number just under
+                // half the smallest code is taken for its tie, and goes up
   kFirst,       // nearest by |code * scale - x| in f32, the first of ggml's table: what an argmin over the table finds
 };
 enum class SignOfZero : std::uint8_t {
@@ -45,7 +47,8 @@ struct Encode {
   bool stochastic = false;      // round by a random word keyed by the logical element; ties do not matter then
   Ties ties = Ties::kEven;
   SignOfZero sign = SignOfZero::kMinusZeroOff;
-  std::uint8_t nan_code = 0;  // of an element without NaN: the code for a quotient that is NaN
+  std::uint8_t nan_code = 0;   // of an element without NaN: the code for a quotient that is NaN
+  bool infinite_is_zero = false;  // where the operand is infinite, which a block without a scale has, every code is 0
   constexpr bool operator==(const Encode&) const = default;
 };
 

@@ -48,6 +48,10 @@ typename Ops::U code_lanes(Element element, const Encode& how, DType source, typ
     const auto lower = (a == middle) & (code > all_words<F>(0u));
     code = lower ? code - 1u : code;
   }
+  if (how.ties == Ties::kHalfAdded) {
+    const F half = all<F>(pow2(-element.bias - element.mantissa_bits));
+    code = (a < half) & (a + half == half + half) ? all_words<F>(1u) : code;
+  }
   Word<F> minus = Word<F>{} - (word_of(q) >> 31);
   const auto as_words = [](auto mask) { return std::bit_cast<Word<F>>(mask); };
   if (how.sign == SignOfZero::kMinusZeroOff) minus = as_words(q < all<F>(0.f));
@@ -55,7 +59,9 @@ typename Ops::U code_lanes(Element element, const Encode& how, DType source, typ
   if (how.sign == SignOfZero::kDropped) minus &= as_words(code != all_words<F>(0u));
   code = code | (minus & element.sign_bit());
   const std::uint32_t nan = element.specials == Specials::kNone ? how.nan_code : nan_code(element);
-  return is_nan_lane(q) ? all_words<F>(nan) : code;
+  code = is_nan_lane(q) ? all_words<F>(nan) : code;
+  if (how.infinite_is_zero) code = operand == all<F>(kInfinity) ? all_words<F>(0u) : code;
+  return code;
 }
 
 // `count` values from x[at] as floats; `padded` values are written, the rest zero. padded: a multiple of kLanes.

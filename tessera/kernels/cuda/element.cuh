@@ -55,6 +55,7 @@ __device__ inline std::uint32_t first_nearest(float x, float scale) {
 __device__ inline std::uint32_t code_of(Element element, const Encode& how, DType source, float x, float operand,
                                         std::uint32_t random) {
   if (how.ties == Ties::kFirst) return first_nearest(x, operand);
+  if (how.infinite_is_zero && operand == kInfinity) return 0;
   float q = how.multiply ? x * operand : x / operand;
   if (how.round_quotient) q = round_to(source, q);
   if (is_nan(q)) return element.specials == Specials::kNone ? how.nan_code : nan_code(element);
@@ -64,6 +65,10 @@ __device__ inline std::uint32_t code_of(Element element, const Encode& how, DTyp
   if (how.ties == Ties::kTowardZero && code > 0) {
     const float middle = (decode(element, code - 1) + decode(element, code)) / 2;
     if (a == middle) code -= 1;
+  }
+  if (how.ties == Ties::kHalfAdded && code == 0) {
+    const float half = decode(element, 1) / 2;
+    if (a < half && a + half == 2 * half) code = 1;
   }
   const bool minus = __float_as_uint(q) >> 31 != 0;
   bool sign = minus;

@@ -106,6 +106,7 @@ float operand_of(const QuantizeJob& job, float scale, float global) {
 
 std::uint32_t code_of(Element element, const Encode& how, DType source, float x, float operand, std::uint32_t random) {
   if (how.ties == Ties::kFirst) return first_nearest(x, operand);
+  if (how.infinite_is_zero && operand == kInfinity) return 0;
   float q = how.multiply ? x * operand : x / operand;
   if (how.round_quotient) q = round_to(source, q);
   std::uint32_t code;
@@ -120,6 +121,10 @@ std::uint32_t code_of(Element element, const Encode& how, DType source, float x,
   if (how.ties == Ties::kTowardZero && code > 0) {
     const float middle = (decode(element, code - 1) + decode(element, code)) / 2;  // exact: neighbours, few bits
     if (magnitude(q) == middle) code -= 1;
+  }
+  if (how.ties == Ties::kHalfAdded && code == 0) {
+    const float half = decode(element, 1) / 2, a = magnitude(q);
+    if (a < half && a + half == 2 * half) code = 1;
   }
   const bool minus = std::bit_cast<std::uint32_t>(q) >> 31 != 0;
   bool sign = minus;
