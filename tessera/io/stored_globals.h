@@ -22,7 +22,7 @@ float reciprocal(float global);
 struct StoredGlobal {
   float bits = 1;
   Sense sense = Sense::kMultiply;
-  float value() const { return sense == Sense::kMultiply ? bits : reciprocal(bits); }  // as a multiplier, nearest
+  float value() const;  // as a multiplier, nearest
   bool operator==(const StoredGlobal&) const = default;
 };
 

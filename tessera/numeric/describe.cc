@@ -22,6 +22,8 @@ std::string_view sense_name(Sense sense) {
       return "divide";
     case Sense::kReciprocalFirst:
       return "reciprocal_first";
+    case Sense::kMaximum:
+      return "maximum";
   }
   return "";
 }

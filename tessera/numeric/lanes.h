@@ -142,7 +142,8 @@ constexpr F log2_reach(DType type, Int<F> m) {
 template <class F>
 constexpr Int<F> floor_log2_in(DType type, F a) {
   const Int<F> k = floor_log2(a), next = k + 1;
-  const F below = all<F>(1.f) - a / pow2_lane<F>(k) * all<F>(0.5f);  // of 2^next; the numbers there have |log2| under it
+  const F below =
+      all<F>(1.f) - a / pow2_lane<F>(k) * all<F>(0.5f);  // of 2^next; the numbers there have |log2| under it
   const F reach = log2_reach<F>(type, next < 1 ? Int<F>{} - next : next - 1);
   return below * (reach + 1.f) <= reach ? next : k;
 }

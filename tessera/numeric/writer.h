@@ -24,13 +24,14 @@ enum class Sense : std::uint8_t {
   kMultiply,         // code * f32(scale * global)
   kDivide,           // code * f32(scale / global)
   kReciprocalFirst,  // f32(code * f32(1 / global)) * scale
+  kMaximum,          // code * f32(f32(scale * global) * f32(1 / 2688)): the global is the tensor's maximum itself
 };
 
 enum class Ties : std::uint8_t {
   kEven,        // nearest, ties to even
   kTowardZero,  // nearest, ties to the smaller magnitude
-  kHalfAdded,   // the floor of |q| + 1/2 in units of the code's spacing, in f32: as kEven, but that the number just under
-                // half the smallest code is taken for its tie, and goes up
+  kHalfAdded,   // the floor of |q| + 1/2 in units of the code's spacing, in f32: as kEven, but that the number just
+                // under half the smallest code is taken for its tie, and goes up
   kFirst,       // nearest by |code * scale - x| in f32, the first of ggml's table: what an argmin over the table finds
 };
 enum class SignOfZero : std::uint8_t {
@@ -47,7 +48,7 @@ struct Encode {
   bool stochastic = false;      // round by a random word keyed by the logical element; ties do not matter then
   Ties ties = Ties::kEven;
   SignOfZero sign = SignOfZero::kMinusZeroOff;
-  std::uint8_t nan_code = 0;   // of an element without NaN: the code for a quotient that is NaN
+  std::uint8_t nan_code = 0;      // of an element without NaN: the code for a quotient that is NaN
   bool infinite_is_zero = false;  // where the operand is infinite, which a block without a scale has, every code is 0
   constexpr bool operator==(const Encode&) const = default;
 };
@@ -73,7 +74,17 @@ template <class F>
 constexpr F decoding_scale(Sense sense, F scale, float global) {
   if (sense == Sense::kDivide) return scale / all<F>(global);
   if (sense == Sense::kReciprocalFirst) return scale * all<F>(1.f / global);
+  if (sense == Sense::kMaximum) return scale * all<F>(global) * all<F>(1.f / 2688.f);
   return scale * all<F>(global);
+}
+// The operand of elements under a decoding scale that is given. Under one that is zero every code reads as zero, and
+// is.
+template <class F>
+constexpr F given_operand(const Encode& how, F decoding) {
+  if (how.ties == Ties::kFirst) return decoding;
+  const auto zero = decoding == all<F>(0.f);
+  if (how.multiply) return zero ? all<F>(0.f) : all<F>(1.f) / decoding;
+  return zero ? all<F>(kInfinity) : decoding;
 }
 template <class F>
 constexpr F decode_scale_bits(const Format& format, Word<F> bits) {
@@ -91,6 +102,16 @@ constexpr int candidates_of() {
     return Rule::kCandidates;
   else
     return 1;
+}
+
+// A rule may define `kStepwise = true`: on a GPU maxima, scales and codes are then three passes for it, and no kernel
+// that does all in one is compiled, which takes seconds for each of its formats.
+template <class Rule>
+constexpr bool is_stepwise() {
+  if constexpr (requires { Rule::kStepwise; })
+    return Rule::kStepwise;
+  else
+    return false;
 }
 
 struct ResolveArgs {

@@ -105,9 +105,9 @@ Format format_of(nb::handle name_or_format) {
 }
 
 Sense parse_sense(const std::string& word) {
-  for (const Sense sense : {Sense::kMultiply, Sense::kDivide, Sense::kReciprocalFirst})
+  for (const Sense sense : {Sense::kMultiply, Sense::kDivide, Sense::kReciprocalFirst, Sense::kMaximum})
     if (sense_name(sense) == word) return sense;
-  fail(Errc::kInvalid, "sense '{}'; it is multiply, divide or reciprocal_first", word);
+  fail(Errc::kInvalid, "sense '{}'; it is multiply, divide, reciprocal_first or maximum", word);
 }
 
 int threads_for(std::size_t bytes, int wanted) {

@@ -3,6 +3,7 @@
 // NaN.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <optional>
 
 #include "tessera/base/error.h"
@@ -20,6 +21,7 @@ struct File {
   const char* mode = "";      // before the names of parts, in a fixture of several modes
   bool tiled = false;         // rows are padded, scales stand in tiles of 128 x 4
   bool high_first = false;    // of two codes in a byte the first is the high nibble
+  bool own_values = false;    // the fixture's values are those of the writer's memory, not of what it stores
 };
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest looks for
@@ -64,14 +66,23 @@ std::vector<File> files() {
       {.name = "torchao_mx_e5m2", .writer = "torchao:ceil", .format = find_format("mxfp8_e5m2"), .mode = "ceil_"},
       {.name = "torchao_mx_e5m2", .writer = "torchao:even", .format = find_format("mxfp8_e5m2"), .mode = "even_"},
       {.name = "torchao_mx_e5m2", .writer = "torchao:rceil", .format = find_format("mxfp8_e5m2"), .mode = "rceil_"},
-      {"autoround_nvfp4", "auto-round", find_format("nvfp4")},
-      {"autoround_mxfp4", "auto-round", find_format("mxfp4")},
-      {"autoround_mxfp8", "auto-round", find_format("mxfp8")},
-      {"autoround_mxfp4_rceil", "auto-round:rceil", find_format("mxfp4")},
-      {"autoround_mxfp8_rceil", "auto-round:rceil", find_format("mxfp8")},
-      {"autoround_fp8_tensor", "auto-round", find_format("fp8")},
-      {"autoround_fp8_channel", "auto-round", find_format("fp8_channel")},
-      {"autoround_fp8_block", "auto-round", find_format("fp8_block")},
+      {.name = "autoround_nvfp4", .writer = "auto-round", .format = find_format("nvfp4"), .own_values = true},
+      {.name = "autoround_mxfp4", .writer = "auto-round", .format = find_format("mxfp4"), .own_values = true},
+      {.name = "autoround_mxfp8", .writer = "auto-round", .format = find_format("mxfp8"), .own_values = true},
+      {.name = "autoround_mxfp4_rceil",
+       .writer = "auto-round:rceil",
+       .format = find_format("mxfp4"),
+       .own_values = true},
+      {.name = "autoround_mxfp8_rceil",
+       .writer = "auto-round:rceil",
+       .format = find_format("mxfp8"),
+       .own_values = true},
+      {.name = "autoround_fp8_tensor", .writer = "auto-round", .format = find_format("fp8"), .own_values = true},
+      {.name = "autoround_fp8_channel",
+       .writer = "auto-round",
+       .format = find_format("fp8_channel"),
+       .own_values = true},
+      {.name = "autoround_fp8_block", .writer = "auto-round", .format = find_format("fp8_block"), .own_values = true},
       {"quark_nvfp4", "quark", find_format("nvfp4")},
       {"quark_mxfp4_even", "quark", find_format("mxfp4")},
       {"quark_mxfp4_floor", "quark:floor", find_format("mxfp4")},
@@ -127,6 +138,15 @@ Parts parts_of(const test::Fixture& fixture, const std::string& name, const File
   return parts;
 }
 
+void set_code(QuantizedTensor& q, std::int64_t i, std::uint8_t code) {
+  if (q.format.element.bits() == 8) {
+    q.codes.as<std::uint8_t>()[i] = code;
+    return;
+  }
+  std::uint8_t& byte = q.codes.as<std::uint8_t>()[i / 2];
+  byte = static_cast<std::uint8_t>(i % 2 == 0 ? (byte & 0xf0) | code : (byte & 0x0f) | code << 4);
+}
+
 class Numerics : public testing::TestWithParam<File> {};
 
 // The maxima that the exporter used: of the fusion group the case belongs to, else those it was given, else none (the
@@ -178,14 +198,17 @@ bool is_nan_of_e2m1(const QuantizedTensor& q, std::uint32_t ours, std::uint32_t 
   return a == b || (a == 4 && b == 3);
 }
 
-// What the codes of q were made of: x over (or times) the operand of its block.
-std::vector<float> quotients(const QuantizedTensor& q, const Tensor& x, const File& file,
-                             const std::optional<Maxima>& maxima) {
-  const Writer& writer = find_writer(file.writer);
+// Quark's packing makes a 4 of an infinity that its rounding had left one.
+bool is_infinity_of_quark(const QuantizedTensor& q, float x, std::uint32_t theirs) {
+  return q.format.element == kE2M1 && magnitude(x) == kInfinity && (theirs & 7u) == 6;
+}
+
+// The operand of each element's block, as the writer takes it from the block's maximum.
+std::vector<float> operands(const QuantizedTensor& q, const Tensor& x, const File& file,
+                            const std::optional<Maxima>& maxima) {
   Stream stream(kCpu, 1);
   const Maxima observed = observe(stream, x, q.format);
   const bool given = maxima.has_value() && !maxima->blocks.empty();
-  const Encode how = writer.encode(q.format, x.dtype());
   const Block block = block_in(q.format, q.extent);
   const std::int64_t across = scale_extent(q.format, q.extent).cols;
   std::vector<float> result;
@@ -196,10 +219,19 @@ std::vector<float> quotients(const QuantizedTensor& q, const Tensor& x, const Fi
                                     .global = q.format.has_global ? q.global.as<float>()[0] : 1.f,
                                     .tensor_amax = maxima ? maxima->tensor : observed.tensor,
                                     .source = x.dtype()};
-      const float operand = writer.scale(q.format, input, 0).operand;
-      const float value = element_as_float(x, r * q.extent.cols + c);
-      result.push_back(how.multiply ? value * operand : value / operand);
+      result.push_back(find_writer(file.writer).scale(q.format, input, 0).operand);
     }
+  return result;
+}
+// What the codes of q were made of: x over (or times) the operand of its block.
+std::vector<float> quotients(const QuantizedTensor& q, const Tensor& x, const File& file,
+                             const std::optional<Maxima>& maxima) {
+  std::vector<float> result = operands(q, x, file, maxima);
+  const bool multiply = find_writer(file.writer).encode(q.format, x.dtype()).multiply;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const float value = element_as_float(x, static_cast<std::int64_t>(i));
+    result[i] = multiply ? value * result[i] : value / result[i];
+  }
   return result;
 }
 
@@ -220,7 +252,9 @@ std::string compare_codes(const QuantizedTensor& q, const Tensor& expected, cons
     const std::uint32_t ours = q.codes.as<std::uint8_t>()[byte] >> shift & mask;
     const std::uint32_t theirs = expected.as<std::uint8_t>()[byte] >> shift & mask;
     if (same_code(q.format.element, ours, theirs)) continue;
-    if (!quotients.empty() && is_nan_of_e2m1(q, ours, theirs, quotients[static_cast<std::size_t>(i)])) continue;
+    const bool infinite = is_infinity_of_quark(q, element_as_float(x, i), theirs);
+    if (!quotients.empty() && (infinite || is_nan_of_e2m1(q, ours, theirs, quotients[static_cast<std::size_t>(i)])))
+      continue;
     return fmt::format("code at [{}, {}]: {:x}, expected {:x} (x = {:a})", i / q.extent.cols, i % q.extent.cols, ours,
                        theirs, element_as_float(x, i));
   }
@@ -281,7 +315,23 @@ TEST_P(Numerics, WriterGivesTheExportersBytes) {
   EXPECT_GE(checked, 1);
 }
 
+// comfy-kitchen reads E8M0's 0 as the number 0, which is put here; and multiplies NVFP4 of 16 bits in bf16, which no
+// reader need imitate: false.
+bool read_as_comfy_does(const QuantizedTensor& q, Tensor& values) {
+  if (q.format.scale != kE8M0) return values.dtype() == DType::kF32;
+  const std::size_t size = values.bytes() / static_cast<std::size_t>(values.count());
+  for (std::int64_t i = 0; i < values.count(); ++i) {
+    const std::uint8_t code = q.codes.as<std::uint8_t>()[i];
+    if (q.scales.as<std::uint8_t>()[i / q.format.block.cols] != 0 || (code & 0x7f) == 0x7f) continue;
+    const bool minus = (code & 0x80) != 0;
+    std::memset(values.data() + static_cast<std::size_t>(i) * size, 0, size);
+    if (minus) values.data()[static_cast<std::size_t>(i + 1) * size - 1] = std::byte{0x80};  // -0
+  }
+  return true;
+}
+
 TEST_P(Numerics, DecoderGivesTheExportersValues) {
+  if (GetParam().own_values) GTEST_SKIP() << "its values are those of its memory: packing rounds once more";
   const test::Fixture fixture = test::read_fixture(fmt::format("numerics/{}.safetensors", GetParam().name));
   Stream stream(kCpu, 1);
   int checked = 0;
@@ -290,35 +340,55 @@ TEST_P(Numerics, DecoderGivesTheExportersValues) {
     const Parts parts = parts_of(fixture, name, GetParam());
     if (!parts.values) continue;
     const QuantizedTensor stored = stored_tensor(parts, fixture.at(name + ".input").extent(), GetParam());
-    EXPECT_EQ(compare_values(dequantize(stream, stored, parts.values->dtype()), *parts.values), "") << name;
+    Tensor values = dequantize(stream, stored, parts.values->dtype());
+    if (GetParam().tiled && !read_as_comfy_does(stored, values)) continue;
+    EXPECT_EQ(compare_values(values, *parts.values), "") << name;
     ++checked;
   }
   if (checked == 0) GTEST_SKIP() << "the fixture has no values of this mode";
 }
 
+// Where the stored scale tells what the writer divided by: some round it once more as they store it, or multiply with a
+// factor whose inverse they store.
 TEST_P(Numerics, CodesFollowFromTheSourceAndTheStoredScales) {
   const test::Fixture fixture = test::read_fixture(fmt::format("numerics/{}.safetensors", GetParam().name));
   Stream stream(kCpu, 1);
+  std::int64_t checked = 0;
   for (const std::string& name : fixture.cases()) {
-    // Blocks that are not finite, and an all-zero tensor, divide by something that the stored scale does not tell. A
-    // writer that multiplies knows a factor whose inverse is stored; the inverse of the inverse may differ in the last
-    // bit.
+    // Blocks that are not finite, and an all-zero tensor, divide by something that the stored scale does not tell.
     if (fixture.metadata.contains(name + ".error") || name.starts_with("inf_") || name.starts_with("nan_") ||
         name.starts_with("zero_"))
       continue;
-    if (find_writer(GetParam().writer).encode(GetParam().format, DType::kF32).multiply && name == "range_f32") continue;
     const Tensor& x = fixture.at(name + ".input");
-    const QuantizedTensor stored = stored_tensor(parts_of(fixture, name, GetParam()), x.extent(), GetParam());
-    const QuantizedTensor q = encode_like(stream, x, {GetParam().format, &find_writer(GetParam().writer)}, stored);
+    const Writer& writer = find_writer(GetParam().writer);
+    QuantizedTensor stored = stored_tensor(parts_of(fixture, name, GetParam()), x.extent(), GetParam());
+    QuantizedTensor q = encode_like(stream, x, {GetParam().format, &writer}, stored);
+    const std::vector<float> used = operands(stored, x, GetParam(), context_of(fixture, name).maxima);
+    const Encode how = writer.encode(stored.format, x.dtype());
+    const Block block = block_in(stored.format, stored.extent);
+    const std::int64_t across = scale_extent(stored.format, stored.extent).cols;
+    for (std::int64_t i = 0; i < stored.extent.count(); ++i) {
+      const std::int64_t b = i / stored.extent.cols / block.rows * across + i % stored.extent.cols / block.cols;
+      const std::uint32_t bits = stored.scales.dtype() == DType::kU8 ? stored.scales.as<std::uint8_t>()[b]
+                                                                     : stored.scales.as<std::uint32_t>()[b];
+      const float decoding = decoding_scale(stored.sense, decode_scale_bits<float>(stored.format, bits),
+                                            stored.format.has_global ? stored.global.as<float>()[0] : 1.f);
+      if (!GetParam().scales_given && given_operand(how, decoding) != used[static_cast<std::size_t>(i)]) {
+        set_code(q, i, 0);
+        set_code(stored, i, 0);
+      } else {
+        ++checked;
+      }
+    }
     EXPECT_EQ(compare_codes(q, stored.codes, x, {}), "") << name;
   }
+  EXPECT_GT(checked, 1000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Exporters, Numerics, testing::ValuesIn(files()),
-                         [](const auto& file) {
-                           const std::string mode = file.param.mode;  // "floor_"
-                           return file.param.name + (mode.empty() ? "" : "_" + mode.substr(0, mode.size() - 1));
-                         });
+INSTANTIATE_TEST_SUITE_P(Exporters, Numerics, testing::ValuesIn(files()), [](const auto& file) {
+  const std::string mode = file.param.mode;  // "floor_"
+  return file.param.name + (mode.empty() ? "" : "_" + mode.substr(0, mode.size() - 1));
+});
 
 }  // namespace
 }  // namespace tessera

@@ -42,7 +42,7 @@ TEST_F(Dequantize, GivesTheReferencesBytesForAnyCodesAndScales) {
     std::uint64_t seed = 1;
     for (const Extent extent : {Extent{1, 1}, Extent{3, 17}, Extent{48, 130}, Extent{5, 1024}, Extent{131, 257}}) {
       for (const Scales scales : {Scales::kAny, Scales::kGiven}) {
-        for (const Sense sense : {Sense::kMultiply, Sense::kDivide, Sense::kReciprocalFirst}) {
+        for (const Sense sense : {Sense::kMultiply, Sense::kDivide, Sense::kReciprocalFirst, Sense::kMaximum}) {
           for (const bool reads_minus_zero : {true, false}) {
             for (const DType to : kSources) {
               QuantizedTensor q = random_tensor(format, extent, scales, seed += 3);
@@ -72,7 +72,7 @@ TEST_F(Dequantize, GivesTheReferencesBytesUnderAnyGlobal) {
   for (const Format& format : scaled_formats()) {
     if (!format.has_global) continue;
     for (const float global : {0.f, 0x1p-149f, 1e-38f, 1e-20f, 1e20f, 3e38f, kInfinity, kNaN}) {
-      for (const Sense sense : {Sense::kMultiply, Sense::kDivide, Sense::kReciprocalFirst}) {
+      for (const Sense sense : {Sense::kMultiply, Sense::kDivide, Sense::kReciprocalFirst, Sense::kMaximum}) {
         for (const DType to : kSources) {
           QuantizedTensor q = random_tensor(format, {4, 512}, Scales::kAny, 77);
           q.sense = sense;

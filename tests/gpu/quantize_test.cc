@@ -152,7 +152,7 @@ TEST_F(Quantize, EncodesUnderGivenScalesInEverySenseAndSegment) {
     for (const Writer* writer : all_writers()) {
       if (!writer->supports(format)) continue;
       for (const DType dtype : kSources) {
-        for (const Sense sense : {Sense::kMultiply, Sense::kDivide, Sense::kReciprocalFirst}) {
+        for (const Sense sense : {Sense::kMultiply, Sense::kDivide, Sense::kReciprocalFirst, Sense::kMaximum}) {
           const Extent extent{48, 160};
           const Tensor x = numbers(Numbers::kGauss, dtype, extent, 5);
           const OperandSpec spec{.format = format, .writer = writer};

@@ -284,7 +284,7 @@ TEST(Family, GivenScalesEncodeAsTheReference) {
   std::uint32_t turn = 7000;
   for_each_pair([&](const Format& format, const Writer& writer) {
     for (const DType dtype : test::kSources)
-      for (const Sense sense : {Sense::kMultiply, Sense::kDivide, Sense::kReciprocalFirst}) {
+      for (const Sense sense : {Sense::kMultiply, Sense::kDivide, Sense::kReciprocalFirst, Sense::kMaximum}) {
         const Extent extent = shape_near(format, 3 + turn % 12);
         QuantizedTensor like = empty_quantized(format, extent);
         like.sense = sense;
@@ -340,7 +340,7 @@ QuantizedTensor random_codes(const Format& format, Extent extent, std::uint32_t 
   if (format.scale == kE8M23)
     for (std::int64_t i = 0; i < q.scales.count(); ++i)
       q.scales.as<float>()[i] = std::normal_distribution<float>()(random) * (seed % 4 == 0 ? 0x1p124f : 1.f);
-  q.sense = static_cast<Sense>(seed % 3);
+  q.sense = static_cast<Sense>(seed / 2 % 4);
   q.reads_minus_zero = seed % 2 == 0;
   if (!format.has_global) return q;
   const std::int64_t height = block_in(format, extent).rows;

@@ -43,7 +43,7 @@ void resolve_given(const EncodeFacts& facts, Blocks& blocks) {
     const Word<F> bits = load_scales<Ops>(format, blocks.scales, i, blocks.count - i);
     const F scale = decode_scale_bits<F>(format, bits);
     const F decoding = decoding_scale<F>(static_cast<Sense>(facts.sense), scale, facts.global);
-    store(blocks.operands + i, how.multiply ? all<F>(1.f) / decoding : decoding);
+    store(blocks.operands + i, given_operand(how, decoding));
   }
 }
 

@@ -50,7 +50,7 @@ ResolveLaunch find_resolve(const Writer& writer);  // null: not a writer of the 
 struct GivenScales {
   Format format;
   Sense sense;
-  bool multiply;
+  Encode how;
   float global;
   const void* scales;
   std::int64_t count;

@@ -77,7 +77,7 @@ void queue_generic(Stream& stream, const QuantizeJob& job, Index* not_finite) {
   if (job.scales_given) {
     launch_given_operands({.format = job.out.format,
                            .sense = job.out.sense,
-                           .multiply = job.encode.multiply,
+                           .how = job.encode,
                            .global = job.global,
                            .scales = job.out.scales.data(),
                            .count = job.grid.blocks.count(),

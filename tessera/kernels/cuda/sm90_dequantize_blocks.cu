@@ -93,7 +93,7 @@ __device__ inline uint4 values_of(const DequantizeBlocks& a, uint2 codes, std::u
   constexpr Format f = facts_of(Tag::kFormat);
   constexpr Kind kKind = f.element == kE2M1 ? Kind::kE2M1 : Kind::kE4M3;
   const float scale = scale_of<Tag>(scale_bits);
-  const float together = !f.has_global ? scale : a.sense == Sense::kDivide ? scale / global : scale * global;
+  const float together = f.has_global ? decoding_scale(a.sense, scale, global) : scale;
   constexpr float kMost = 0x1p100f;  // above: infinities, NaN, and what 2^14 more could make infinite
   const bool is_tame = (!f.has_global || a.sense != Sense::kReciprocalFirst) && magnitude(together) < kMost;
   if (!is_tame || has_nan<kKind>(codes))

@@ -32,12 +32,14 @@ template <class Rule, class Tag>
 constexpr bool qualifies() {
   constexpr Format f = Tag::kFormat;
   if constexpr (f.is_dense() || f.block.rows != 1 || f.block.cols < kChunk || f.block.cols > 32 * kChunk ||
-                !is_power_of_two(f.block.cols) || !Rule::supports(f) || candidates_of<Rule>() != 1) {
+                !is_power_of_two(f.block.cols) || !Rule::supports(f) || candidates_of<Rule>() != 1 ||
+                is_stepwise<Rule>()) {
     return false;
   } else {
     constexpr Encode how = Rule::encode(f, DType::kBf16);
     constexpr bool four_bits = f.element == kE2M1;
-    if (how.stochastic || how.ties == Ties::kFirst || how.sign == SignOfZero::kDropped) return false;
+    if (how.stochastic || how.ties == Ties::kFirst || how.ties == Ties::kHalfAdded || how.sign == SignOfZero::kDropped)
+      return false;
     if (how.ties == Ties::kTowardZero && !(four_bits && f.scale == kE8M0 && !how.multiply)) return false;
     return four_bits ? !how.round_quotient : how.sign != SignOfZero::kSetOnZero;
   }

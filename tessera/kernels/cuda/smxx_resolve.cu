@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kThreads) given_operands_kernel(GivenScales g)
   for (std::int64_t b = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; b < g.count; b += step) {
     const float scale = decode_scale_bits<float>(g.format, stored_scale(g.format, g.scales, b));
     const float decoding = decoding_scale(g.sense, scale, g.global);
-    g.operands[b] = g.multiply ? 1.f / decoding : decoding;
+    g.operands[b] = given_operand(g.how, decoding);
   }
 }
 

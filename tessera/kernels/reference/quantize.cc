@@ -98,8 +98,7 @@ ScaleChoice<float> choose_scale(const QuantizeJob& job, std::int64_t block_r, st
 
 // The operand that goes with scales that are given.
 float operand_of(const QuantizeJob& job, float scale, float global) {
-  const float decoding = decoding_scale(job.out.sense, scale, global);
-  return job.encode.multiply ? 1.f / decoding : decoding;
+  return given_operand(job.encode, decoding_scale(job.out.sense, scale, global));
 }
 
 }  // namespace

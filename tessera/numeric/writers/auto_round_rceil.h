@@ -6,6 +6,8 @@
 namespace tessera::writers {
 
 inline constexpr WriterOf<AutoRoundRule<AutoRoundMode::kRceil>> auto_round_rceil{
-    {.name = "auto-round:rceil", .description = "AutoRound, MX with amax over the largest number rounded up", .supports = &AutoRoundRule<AutoRoundMode::kRceil>::supports}};
+    {.name = "auto-round:rceil",
+     .description = "AutoRound, MX with amax over the largest number rounded up",
+     .supports = &AutoRoundRule<AutoRoundMode::kRceil>::supports}};
 
 }  // namespace tessera::writers

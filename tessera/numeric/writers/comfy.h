@@ -5,6 +5,7 @@
 namespace tessera::writers {
 
 struct ComfyRule {
+  static constexpr bool kStepwise = true;
   static constexpr bool supports(const Format& f) {
     if (f.scale == kE8M0) return f.block == Block{32, 1} && f.element == kE4M3;
     if (f.scale == kE4M3) return f.block == Block{16, 1};
@@ -23,11 +24,8 @@ struct ComfyRule {
   }
   static constexpr Encode encode(const Format& f, DType) {
     const bool fp8 = f.scale == kE8M23;
-    return {.multiply = fp8,
-            .round_quotient = fp8,
-            .sign = SignOfZero::kKept,
-            .nan_code = 12,
-            .infinite_is_zero = !fp8};
+    return {
+        .multiply = fp8, .round_quotient = fp8, .sign = SignOfZero::kKept, .nan_code = 12, .infinite_is_zero = !fp8};
   }
 
  private:

@@ -6,6 +6,8 @@
 namespace tessera::writers {
 
 inline constexpr WriterOf<QuarkRule<QuarkMode::kCeil>> quark_ceil{
-    {.name = "quark:ceil", .description = "AMD Quark, MX with the ceiling of the exponent", .supports = &QuarkRule<QuarkMode::kCeil>::supports}};
+    {.name = "quark:ceil",
+     .description = "AMD Quark, MX with the ceiling of the exponent",
+     .supports = &QuarkRule<QuarkMode::kCeil>::supports}};
 
 }  // namespace tessera::writers

@@ -6,6 +6,8 @@
 namespace tessera::writers {
 
 inline constexpr WriterOf<QuarkRule<QuarkMode::kFloor>> quark_floor{
-    {.name = "quark:floor", .description = "AMD Quark, MX with the floor of the exponent", .supports = &QuarkRule<QuarkMode::kFloor>::supports}};
+    {.name = "quark:floor",
+     .description = "AMD Quark, MX with the floor of the exponent",
+     .supports = &QuarkRule<QuarkMode::kFloor>::supports}};
 
 }  // namespace tessera::writers

@@ -21,6 +21,8 @@ constexpr Word<F> torchao_exponent(TorchaoMode mode, Element element, F amax) {
 
 template <TorchaoMode kMode>
 struct TorchaoRule {
+  static constexpr bool kStepwise = kMode != TorchaoMode::kFloor;
+
   static constexpr bool supports(const Format& f) {
     if (f.scale == kE8M0) return f.block == Block{32, 1};
     if (kMode != TorchaoMode::kFloor) return false;
@@ -44,8 +46,8 @@ struct TorchaoRule {
   template <class F>
   static constexpr ScaleChoice<F> e4m3_scale(const ScaleInput<F>& in) {
     const F wanted = in.amax / all<F>(6.f) / all<F>(in.global);
-    const Word<F> code = is_nan_lane(wanted) ? all_words<F>(0x7fu)
-                                             : encode_magnitude<F>(kE4M3, lane_max(wanted, all<F>(0x1p-6f)));
+    const Word<F> code =
+        is_nan_lane(wanted) ? all_words<F>(0x7fu) : encode_magnitude<F>(kE4M3, lane_max(wanted, all<F>(0x1p-6f)));
     return {code, all<F>(1.f / in.global) / decode_e4m3_magnitude<F>(code)};
   }
 

@@ -6,6 +6,8 @@
 namespace tessera::writers {
 
 inline constexpr WriterOf<TorchaoRule<TorchaoMode::kCeil>> torchao_ceil{
-    {.name = "torchao:ceil", .description = "torchao, MX with the exponent up from any mantissa bit", .supports = &TorchaoRule<TorchaoMode::kCeil>::supports}};
+    {.name = "torchao:ceil",
+     .description = "torchao, MX with the exponent up from any mantissa bit",
+     .supports = &TorchaoRule<TorchaoMode::kCeil>::supports}};
 
 }  // namespace tessera::writers

@@ -6,6 +6,8 @@
 namespace tessera::writers {
 
 inline constexpr WriterOf<TorchaoRule<TorchaoMode::kEven>> torchao_even{
-    {.name = "torchao:even", .description = "torchao, MX with the maximum rounded to the element's mantissa", .supports = &TorchaoRule<TorchaoMode::kEven>::supports}};
+    {.name = "torchao:even",
+     .description = "torchao, MX with the maximum rounded to the element's mantissa",
+     .supports = &TorchaoRule<TorchaoMode::kEven>::supports}};
 
 }  // namespace tessera::writers

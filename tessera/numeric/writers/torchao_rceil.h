@@ -6,6 +6,8 @@
 namespace tessera::writers {
 
 inline constexpr WriterOf<TorchaoRule<TorchaoMode::kRceil>> torchao_rceil{
-    {.name = "torchao:rceil", .description = "torchao, MX with amax over the largest number rounded up", .supports = &TorchaoRule<TorchaoMode::kRceil>::supports}};
+    {.name = "torchao:rceil",
+     .description = "torchao, MX with amax over the largest number rounded up",
+     .supports = &TorchaoRule<TorchaoMode::kRceil>::supports}};
 
 }  // namespace tessera::writers
