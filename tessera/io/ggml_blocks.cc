@@ -2,8 +2,10 @@
 
 #include <bit>
 #include <cstring>
+#include <string>
 
 #include "tessera/base/error.h"
+#include "tessera/io/ggml_k_quants.h"
 #include "tessera/numeric/element.h"
 
 namespace tessera {
@@ -20,6 +22,11 @@ enum Number : int {
   kQ50 = 6,
   kQ51 = 7,
   kQ80 = 8,
+  kQ2K = 10,
+  kQ3K = 11,
+  kQ4K = 12,
+  kQ5K = 13,
+  kQ6K = 14,
   kBf16 = 30,
   kMxfp4 = 39,
   kNvfp4 = 40
@@ -129,6 +136,16 @@ DecodeAll decoder_of(const GgmlType& type) {
       return decode_all<decode_q5_1>;
     case kQ80:
       return decode_all<decode_q8_0>;
+    case kQ2K:
+      return decode_all<decode_q2_k>;
+    case kQ3K:
+      return decode_all<decode_q3_k>;
+    case kQ4K:
+      return decode_all<decode_q4_k>;
+    case kQ5K:
+      return decode_all<decode_q5_k>;
+    case kQ6K:
+      return decode_all<decode_q6_k>;
     case kMxfp4:
       return decode_all<decode_mxfp4>;
     case kNvfp4:
@@ -136,6 +153,13 @@ DecodeAll decoder_of(const GgmlType& type) {
     default:
       return nullptr;
   }
+}
+
+std::string decoded_types() {
+  std::string names;
+  for (const GgmlType& type : kGgmlTypes)
+    if (decoder_of(type) != nullptr) names.append(names.empty() ? "" : ", ").append(type.name);
+  return names;
 }
 
 // The number of blocks; throws when `bytes` are not blocks of `elements` elements in all.
@@ -189,10 +213,9 @@ bool can_dequantize(const GgmlType& type) { return decoder_of(type) != nullptr; 
 
 void dequantize_ggml(const GgmlType& type, std::span<const std::byte> blocks, std::span<float> out) {
   const DecodeAll decode_blocks = decoder_of(type);
-  require(decode_blocks != nullptr, Errc::kUnsupported,
-          "tensors of ggml's type {} can be listed and not decoded: convert the file to one of F32, F16, BF16, Q4_0, "
-          "Q4_1, Q5_0, Q5_1, Q8_0, MXFP4, NVFP4",
-          type.name);
+  if (decode_blocks == nullptr)
+    fail(Errc::kUnsupported, "tensors of ggml's type {} can be listed and not decoded: convert the file to one of {}",
+         type.name, decoded_types());
   decode_blocks(raw(blocks), out.data(), check_sizes(type, blocks.size(), out.size()), type);
 }
 

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, MXFP4, NVFP4.
+// F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, MXFP4, NVFP4.
 bool can_dequantize(const GgmlType& type);
 
 // out: as many elements as the blocks hold. Law: equal to ggml's values bit for bit (every operation in f32, each

@@ -52,6 +52,11 @@ const Case kCases[] = {
     {"gguf/gguf_decode.safetensors", "Q8_0", ".codes", ".dequant"},
     {"gguf/gguf_decode.safetensors", "MXFP4", ".codes", ".dequant"},
     {"gguf/gguf_decode.safetensors", "NVFP4", ".codes", ".dequant"},
+    {"gguf/gguf_decode.safetensors", "Q2_K", ".codes", ".dequant"},
+    {"gguf/gguf_decode.safetensors", "Q3_K", ".codes", ".dequant"},
+    {"gguf/gguf_decode.safetensors", "Q4_K", ".codes", ".dequant"},
+    {"gguf/gguf_decode.safetensors", "Q5_K", ".codes", ".dequant"},
+    {"gguf/gguf_decode.safetensors", "Q6_K", ".codes", ".dequant"},
     {"gguf/blocks.safetensors", "Q4_0", ".blocks", ".dequantized"},
     {"gguf/blocks.safetensors", "Q4_1", ".blocks", ".dequantized"},
     {"gguf/blocks.safetensors", "Q5_0", ".blocks", ".dequantized"},
@@ -76,7 +81,7 @@ TEST(GgmlBlocks, DecodeAsGgmlAndGgufPyDo) {
 }
 
 TEST(GgmlBlocks, DecodeWholeGgufFiles) {
-  for (const std::string name : {"ok_plain", "ok_blocks", "ok_alignment_64"}) {
+  for (const std::string name : {"ok_plain", "ok_blocks", "ok_alignment_64", "ok_k_quants"}) {
     const Container gguf = fixture("containers/gguf/" + name + ".gguf");
     const Container expected = fixture("containers/gguf/" + name + ".expected.safetensors");
     ASSERT_EQ(gguf.tensors().size(), expected.tensors().size());

@@ -77,10 +77,11 @@ constexpr F decoding_scale(Sense sense, F scale, float global) {
   if (sense == Sense::kMaximum) return scale * all<F>(global) * all<F>(1.f / 2688.f);
   return scale * all<F>(global);
 }
-// The operand of elements under a decoding scale that is given. Under one that is zero every code reads as zero, and
-// is.
+// The operand of elements whose block's scale is given, with the global and what that does. Under a scale of zero every
+// code reads as zero, and becomes zero.
 template <class F>
-constexpr F given_operand(const Encode& how, F decoding) {
+constexpr F given_operand(const Format& format, const Encode& how, Sense sense, F scale, float global) {
+  const F decoding = format.has_global ? decoding_scale(sense, scale, global) : scale;
   if (how.ties == Ties::kFirst) return decoding;
   const auto zero = decoding == all<F>(0.f);
   if (how.multiply) return zero ? all<F>(0.f) : all<F>(1.f) / decoding;

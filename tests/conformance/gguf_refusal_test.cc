@@ -27,14 +27,14 @@ BuiltTensor f32(std::string name, std::vector<std::int64_t> shape) {
 }
 
 // One layer, width 8, two heads of 4 that share one of keys, three tokens.
-GgufBuilder tiny(const std::string& architecture) {
+GgufBuilder tiny(const std::string& architecture, BuiltTensor down = f32("blk.0.ffn_down.weight", {8, 6})) {
   GgufBuilder builder;
   const auto key = [&](const char* name) { return architecture + "." + name; };
   builder.text("general.architecture", architecture);
   for (const auto& [name, value] : {std::pair{"block_count", 1},
                                     {"context_length", 16},
                                     {"embedding_length", 8},
-                                    {"feed_forward_length", 6},
+                                    {"feed_forward_length", static_cast<int>(down.shape[1])},
                                     {"attention.head_count", 2},
                                     {"attention.head_count_kv", 1}})
     builder.number(key(name), value);
@@ -48,8 +48,9 @@ GgufBuilder tiny(const std::string& architecture) {
   builder.tensor(f32(layer + "attn_norm.weight", {8})).tensor(f32(layer + "ffn_norm.weight", {8}));
   builder.tensor(f32(layer + "attn_q.weight", {8, 8})).tensor(f32(layer + "attn_k.weight", {4, 8}));
   builder.tensor(f32(layer + "attn_v.weight", {4, 8})).tensor(f32(layer + "attn_output.weight", {8, 8}));
-  builder.tensor(f32(layer + "ffn_gate.weight", {6, 8})).tensor(f32(layer + "ffn_up.weight", {6, 8}));
-  builder.tensor(f32(layer + "ffn_down.weight", {8, 6}));
+  const std::int64_t inner = down.shape[1];
+  builder.tensor(f32(layer + "ffn_gate.weight", {inner, 8})).tensor(f32(layer + "ffn_up.weight", {inner, 8}));
+  builder.tensor(std::move(down));
   return builder;
 }
 
@@ -103,6 +104,33 @@ TEST_F(GgufRefusal, TinyModelsAreImported) {
   qwen3.tensor(f32("blk.0.attn_q_norm.weight", {4})).tensor(f32("blk.0.attn_k_norm.weight", {4}));
   EXPECT_EQ(import(qwen3).tensors, 13);
   EXPECT_EQ(side_file("config.json").find("head_dim")->as_int64(), 4);
+}
+
+// Eight rows of one block each, from gguf-py's decoders' fixture.
+TEST_F(GgufRefusal, KQuantsAreImportedAndWhatIsNotDecodedIsRefused) {
+  const Container fixture = Container::open(std::string(TESSERA_TEST_DATA) + "/gguf/gguf_decode.safetensors");
+  for (const std::string type : {"Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS"}) {
+    const std::vector<std::byte> blocks = fixture.read_all(*fixture.find(type + ".codes"));
+    const std::vector<std::byte> values = fixture.read_all(*fixture.find(type + ".dequant"));
+    constexpr std::size_t kRows = 8, kHeld = 6, kRowBytes = 256 * sizeof(float);  // six blocks, the first two again
+    BuiltTensor down{.name = "blk.0.ffn_down.weight", .shape = {kRows, 256}, .type = type, .bytes = {}};
+    std::vector<std::byte> expected;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const std::size_t bytes = blocks.size() / kHeld, b = r % kHeld;
+      down.bytes.insert(down.bytes.end(), blocks.begin() + static_cast<std::ptrdiff_t>(b * bytes),
+                        blocks.begin() + static_cast<std::ptrdiff_t>((b + 1) * bytes));
+      expected.insert(expected.end(), values.begin() + static_cast<std::ptrdiff_t>(b * kRowBytes),
+                      values.begin() + static_cast<std::ptrdiff_t>((b + 1) * kRowBytes));
+    }
+    const GgufBuilder builder = tiny("llama", down);
+    if (type == "IQ4_XS") {
+      expect_refused(builder, Errc::kUnsupported, {"IQ4_XS"});
+      continue;
+    }
+    import(builder, {.dtype = DType::kF32});
+    const Container imported = Container::open(folder_ / "out");
+    EXPECT_EQ(imported.read_all(*imported.find("model.layers.0.mlp.down_proj.weight")), expected) << type;
+  }
 }
 
 TEST_F(GgufRefusal, LlamaRowsMoveAndQwenRowsStay) {

@@ -371,9 +371,10 @@ TEST_P(Numerics, CodesFollowFromTheSourceAndTheStoredScales) {
       const std::int64_t b = i / stored.extent.cols / block.rows * across + i % stored.extent.cols / block.cols;
       const std::uint32_t bits = stored.scales.dtype() == DType::kU8 ? stored.scales.as<std::uint8_t>()[b]
                                                                      : stored.scales.as<std::uint32_t>()[b];
-      const float decoding = decoding_scale(stored.sense, decode_scale_bits<float>(stored.format, bits),
-                                            stored.format.has_global ? stored.global.as<float>()[0] : 1.f);
-      if (!GetParam().scales_given && given_operand(how, decoding) != used[static_cast<std::size_t>(i)]) {
+      const float global = stored.format.has_global ? stored.global.as<float>()[0] : 1.f;
+      const float given =
+          given_operand(stored.format, how, stored.sense, decode_scale_bits<float>(stored.format, bits), global);
+      if (!GetParam().scales_given && given != used[static_cast<std::size_t>(i)]) {
         set_code(q, i, 0);
         set_code(stored, i, 0);
       } else {

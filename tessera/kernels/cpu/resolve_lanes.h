@@ -42,8 +42,7 @@ void resolve_given(const EncodeFacts& facts, Blocks& blocks) {
   for (std::int64_t i = 0; i < blocks.count; i += Ops::kLanes) {
     const Word<F> bits = load_scales<Ops>(format, blocks.scales, i, blocks.count - i);
     const F scale = decode_scale_bits<F>(format, bits);
-    const F decoding = decoding_scale<F>(static_cast<Sense>(facts.sense), scale, facts.global);
-    store(blocks.operands + i, given_operand(how, decoding));
+    store(blocks.operands + i, given_operand(format, how, static_cast<Sense>(facts.sense), scale, facts.global));
   }
 }
 

@@ -77,8 +77,7 @@ __global__ void __launch_bounds__(kThreads) given_operands_kernel(GivenScales g)
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
   for (std::int64_t b = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; b < g.count; b += step) {
     const float scale = decode_scale_bits<float>(g.format, stored_scale(g.format, g.scales, b));
-    const float decoding = decoding_scale(g.sense, scale, g.global);
-    g.operands[b] = given_operand(g.how, decoding);
+    g.operands[b] = given_operand(g.format, g.how, g.sense, scale, g.global);
   }
 }
 

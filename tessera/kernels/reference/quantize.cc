@@ -98,7 +98,7 @@ ScaleChoice<float> choose_scale(const QuantizeJob& job, std::int64_t block_r, st
 
 // The operand that goes with scales that are given.
 float operand_of(const QuantizeJob& job, float scale, float global) {
-  return given_operand(job.encode, decoding_scale(job.out.sense, scale, global));
+  return given_operand(job.out.format, job.encode, job.out.sense, scale, global);
 }
 
 }  // namespace
