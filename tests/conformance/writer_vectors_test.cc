@@ -7,6 +7,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/kernels/quantize.h"
+#include "tests/support/fixture.h"
 
 namespace tessera {
 namespace {
@@ -177,6 +178,30 @@ TEST(WriterVectors, QuarksLogarithmIsOfTheWeightsDtype) {
   EXPECT_EQ(writer.scale(format, {.amax = 0.12451171875f, .source = DType::kBf16}, 0).bits, 127u - 3 - 2);
   EXPECT_EQ(writer.scale(format, {.amax = 0.12451171875f, .source = DType::kF32}, 0).bits, 127u - 4 - 2);
   EXPECT_EQ(writer.scale(format, {.amax = 0, .source = DType::kBf16}, 0).bits, 0x68u);
+}
+
+// It exports no MXFP8, but rounds weights to it in memory: its scales as numbers, and the values that come of them.
+// Powers under 2^-126 are none of a byte.
+TEST(WriterVectors, QuarkRoundsToMxfp8InMemory) {
+  Stream stream(kCpu, 1);
+  for (const std::string mode : {"even", "floor", "ceil"}) {
+    const test::Fixture fixture = test::read_fixture("numerics/quark_mxfp8_" + mode + ".safetensors");
+    const OperandSpec spec{find_format("mxfp8"), &find_writer(mode == "even" ? "quark" : "quark:" + mode)};
+    for (const std::string& name : fixture.cases()) {
+      if (name.starts_with("inf_") || name.starts_with("nan_")) continue;
+      const QuantizedTensor q = quantize(stream, fixture.at(name + ".input"), spec);
+      const Tensor& scales = fixture.at(name + ".scales");
+      const Tensor& expected = fixture.at(name + ".dequant");
+      const Tensor values = dequantize(stream, q, expected.dtype());
+      for (std::int64_t i = 0; i < values.count(); ++i) {
+        const float scale = element_as_float(scales, i / 32);
+        if (scale < 0x1p-126f) continue;
+        ASSERT_EQ(decode(kE8M0, q.scales.as<std::uint8_t>()[i / 32]), scale)
+            << mode << " " << name << " block " << i / 32;
+        ASSERT_EQ(element_as_float(values, i), element_as_float(expected, i)) << mode << " " << name << " value " << i;
+      }
+    }
+  }
 }
 
 // MLX rounds log2 to the nearest integer: the square root of two divides.
