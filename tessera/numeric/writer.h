@@ -105,16 +105,6 @@ constexpr int candidates_of() {
     return 1;
 }
 
-// A rule may define `kStepwise = true`: on a GPU maxima, scales and codes are then three passes for it, and no kernel
-// that does all in one is compiled, which takes seconds for each of its formats.
-template <class Rule>
-constexpr bool is_stepwise() {
-  if constexpr (requires { Rule::kStepwise; })
-    return Rule::kStepwise;
-  else
-    return false;
-}
-
 struct ResolveArgs {
   const Format& format;
   float global, tensor_amax;

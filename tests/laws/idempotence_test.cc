@@ -3,6 +3,8 @@
 // 2^-6 or more.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "tessera/kernels/quantize.h"
 #include "tests/laws/specs.h"
 #include "tests/support/random_matrix.h"
@@ -33,6 +35,28 @@ TEST_P(Idempotence, ItsOwnScalesGiveItsOwnCodes) {
       ASSERT_TRUE(again.as<float>()[i] == values.as<float>()[i] ||
                   (is_nan(again.as<float>()[i]) && is_nan(values.as<float>()[i])))
           << "element " << i << ": " << again.as<float>()[i] << " instead of " << values.as<float>()[i];
+  }
+}
+
+// A block whose stored scale is zero decodes to zeros whatever its codes: they are zeros too, and not what a division
+// by zero leaves.
+TEST_P(Idempotence, AScaleOfZeroGivesCodesOfZero) {
+  const OperandSpec& spec = GetParam();
+  if (spec.format.scale == kE8M0) GTEST_SKIP() << "E8M0 has no zero";
+  const Block b = block_in(spec.format, kExtent);
+  const Extent extent = spec.writer->whole_blocks_only ? Extent{b.rows, b.cols * 2} : Extent{33, 160};
+  for (const CpuTier tier : {CpuTier::kReference, best_cpu_tier()}) {
+    Stream stream(kCpu, 1);
+    stream.set_cpu_tier(tier);
+    for (const DType dtype : {DType::kBf16, DType::kF32}) {
+      QuantizedTensor q = empty_quantized(spec.format, extent);
+      q.sense = spec.writer->sense;
+      std::memset(q.scales.data(), 0, q.scales.bytes());
+      if (spec.format.has_global) q.global = scalar(1.5f).reshaped({1});
+      const QuantizedTensor codes = encode_like(stream, test::random_matrix(dtype, extent, 6), spec, q);
+      for (std::int64_t i = 0; i < extent.cols; ++i)
+        ASSERT_EQ(value_at(codes, i), 0.f) << "element " << i << " tier " << cpu_tier_name(tier);
+    }
   }
 }
 

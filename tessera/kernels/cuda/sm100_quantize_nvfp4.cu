@@ -14,7 +14,7 @@ constexpr Format kFormat{.name = {}, .element = kE2M1, .block = {16, 1}, .scale 
 
 template <class Rule>
 constexpr bool qualifies() {
-  if constexpr (candidates_of<Rule>() != 1 || !Rule::supports(kFormat) || is_stepwise<Rule>()) {
+  if constexpr (candidates_of<Rule>() != 1 || !Rule::supports(kFormat)) {
     return false;
   } else {
     constexpr Encode how = Rule::encode(kFormat, DType::kBf16);

@@ -32,8 +32,7 @@ template <class Rule, class Tag>
 constexpr bool qualifies() {
   constexpr Format f = Tag::kFormat;
   if constexpr (f.is_dense() || f.block.rows != 1 || f.block.cols < kChunk || f.block.cols > 32 * kChunk ||
-                !is_power_of_two(f.block.cols) || !Rule::supports(f) || candidates_of<Rule>() != 1 ||
-                is_stepwise<Rule>()) {
+                !is_power_of_two(f.block.cols) || !Rule::supports(f) || candidates_of<Rule>() != 1) {
     return false;
   } else {
     constexpr Encode how = Rule::encode(f, DType::kBf16);

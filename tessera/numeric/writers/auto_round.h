@@ -8,7 +8,6 @@ enum class AutoRoundMode : std::uint8_t { kFloor, kRceil };
 
 template <AutoRoundMode kMode>
 struct AutoRoundRule {
-  static constexpr bool kStepwise = true;
   static constexpr float kLeastScale = 1.f / (448.f * 512.f);
 
   static constexpr bool supports(const Format& f) {

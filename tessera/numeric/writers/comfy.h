@@ -5,7 +5,6 @@
 namespace tessera::writers {
 
 struct ComfyRule {
-  static constexpr bool kStepwise = true;
   static constexpr bool supports(const Format& f) {
     if (f.scale == kE8M0) return f.block == Block{32, 1} && f.element == kE4M3;
     if (f.scale == kE4M3) return f.block == Block{16, 1};

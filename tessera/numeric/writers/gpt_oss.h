@@ -11,8 +11,6 @@ enum class GptOssMode : std::uint8_t { kUp, kFloor };
 
 template <GptOssMode kMode>
 struct GptOssRule {
-  static constexpr bool kStepwise = true;
-
   static constexpr bool supports(const Format& f) { return f.scale == kE8M0 && f.block == Block{32, 1}; }
   static constexpr float global(const Format&, float, DType) { return 1; }
 

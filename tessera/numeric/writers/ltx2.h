@@ -7,8 +7,6 @@
 namespace tessera::writers {
 
 struct Ltx2Rule {
-  static constexpr bool kStepwise = true;
-
   static constexpr bool supports(const Format& f) { return f.scale != kE8M0 && ComfyRule::supports(f); }
   static constexpr float global(const Format& f, float amax, DType source) {
     return ComfyRule::global(f, amax, source);

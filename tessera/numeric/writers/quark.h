@@ -11,7 +11,6 @@ enum class QuarkMode : std::uint8_t { kEven, kFloor, kCeil };
 
 template <QuarkMode kMode>
 struct QuarkRule {
-  static constexpr bool kStepwise = true;
   static constexpr float kLeastScale = 0x1p-23f;
 
   static constexpr bool supports(const Format& f) {

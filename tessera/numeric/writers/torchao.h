@@ -21,8 +21,6 @@ constexpr Word<F> torchao_exponent(TorchaoMode mode, Element element, F amax) {
 
 template <TorchaoMode kMode>
 struct TorchaoRule {
-  static constexpr bool kStepwise = kMode != TorchaoMode::kFloor;
-
   static constexpr bool supports(const Format& f) {
     if (f.scale == kE8M0) return f.block == Block{32, 1};
     if (kMode != TorchaoMode::kFloor) return false;

@@ -7,8 +7,6 @@ namespace tessera::writers {
 
 struct TorchaoSingleLevelRule {
   using Rule = TorchaoRule<TorchaoMode::kFloor>;
-  static constexpr bool kStepwise = true;
-
   static constexpr bool supports(const Format& f) { return f.has_global && Rule::supports(f); }
   static constexpr float global(const Format&, float, DType) { return 1; }
   template <class F>

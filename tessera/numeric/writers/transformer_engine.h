@@ -13,7 +13,6 @@ enum class TePowers : std::uint8_t { kByRecipe, kAlways, kNever };
 
 template <TePowers kPowers>
 struct TransformerEngineRule {
-  static constexpr bool kStepwise = kPowers != TePowers::kByRecipe;
   static constexpr float kMost = 0x1.fffffep+127f;
 
   static constexpr bool supports(const Format& f) {
