@@ -14,6 +14,12 @@ struct Checkpoint::Impl {
 };
 
 std::uint64_t Module::bytes() const {
+  if (!bank.empty()) {  // its own part of them
+    const Extent e = reading.extent;
+    if (!is_quantized()) return static_cast<std::uint64_t>(e.count() * dtype_bits(codes->dtype) / 8);
+    return static_cast<std::uint64_t>(code_bytes(reading.format, e) +
+                                      scale_extent(reading.format, e).count() * (dtype_bits(scales->dtype) / 8));
+  }
   std::uint64_t sum = 0;
   for (const StoredTensor* part : {codes, scales, global_tensor, activation_tensor})
     if (part != nullptr) sum += part->bytes;
@@ -22,7 +28,8 @@ std::uint64_t Module::bytes() const {
 
 std::string_view role_name(Role role) {
   return std::array{
-      "codes", "scales", "global", "activation", "dense", "kv_scale", "ignored"}[static_cast<std::size_t>(role)];
+      "codes", "scales", "global", "activation", "dense", "kv_scale", "ignored", "marker"}[static_cast<std::size_t>(
+      role)];
 }
 
 Checkpoint::Checkpoint(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -48,6 +55,13 @@ const Module* Checkpoint::find(std::string_view name) const {
   const auto it = std::lower_bound(modules.begin(), modules.end(), name,
                                    [](const Module& m, std::string_view n) { return m.name < n; });
   return it != modules.end() && it->name == name ? &*it : nullptr;
+}
+
+std::span<const Bank> Checkpoint::banks() const { return impl_->scan.banks; }
+const Bank* Checkpoint::find_bank(std::string_view name) const {
+  for (const Bank& bank : banks())
+    if (bank.name == name) return &bank;
+  return nullptr;
 }
 
 Checkpoint::Place Checkpoint::place(const StoredTensor& tensor) const {
@@ -111,22 +125,39 @@ QuantizedTensor Checkpoint::load_rows(const Module& module, std::int64_t begin, 
   QuantizedTensor q = empty_quantized(format, {end - begin, r.extent.cols});
   q.sense = module.global ? module.global->sense : r.sense;
   q.reads_minus_zero = r.spelling->reads_minus_zero;
-  const auto row = static_cast<std::uint64_t>(row_bytes(format, r.extent.cols));
-  impl_->container.read(*module.codes, static_cast<std::uint64_t>(begin) * row, q.codes.span());
-  // Scales that are f32 in memory stand as F32, BF16 or F16.
+  take_grid(impl_->container, *module.codes, r.codes, 1, {end - begin, row_bytes(format, r.extent.cols)}, begin,
+            q.codes.span());
+  if (r.spelling->high_nibble_first)
+    for (std::byte& b : q.codes.span()) b = (b << 4) | (b >> 4);
+  // Scales that are f32 in memory stand as F32, BF16 or F16; without a tensor they are 1.
   const bool bytes = q.scales.dtype() == DType::kU8;
-  const Tensor stored(bytes ? DType::kU8 : module.scales->dtype, q.scales.shape());
-  const std::size_t scale_row = tensor_bytes(stored.dtype(), std::vector{scale_extent(format, q.extent).cols});
-  impl_->container.read(*module.scales, static_cast<std::uint64_t>(begin / block.rows) * scale_row, stored.span());
+  const Tensor stored(bytes                      ? DType::kU8
+                      : module.scales != nullptr ? module.scales->dtype
+                                                 : DType::kF32,
+                      q.scales.shape());
+  if (module.scales != nullptr)
+    take_grid(impl_->container, *module.scales, r.scales, static_cast<std::size_t>(dtype_bits(stored.dtype())) / 8,
+              scale_extent(format, q.extent), begin / block.rows, stored.span());
+  else
+    std::fill_n(stored.as<float>(), stored.count(), 1.f);
   if (bytes) {
     q.scales = stored;
   } else {
     q.stored_scale = stored.dtype();
     for (std::int64_t i = 0; i < stored.count(); ++i) q.scales.as<float>()[i] = element_as_float(stored, i);
   }
-  if (module.global) q.global.as<float>()[0] = module.global->bits;
-  require_scales(q, module.scales->name);
+  if (r.format.has_global) q.global.as<float>()[0] = module.global ? module.global->bits : 1.f;
+  if (module.scales != nullptr) require_scales(q, module.scales->name);
   return q;
+}
+
+Tensor Checkpoint::load_dense_rows(const Module& module, std::int64_t begin, std::int64_t end) const {
+  TESSERA_ASSERT(!module.is_quantized() && 0 <= begin && begin <= end && end <= module.reading.extent.rows);
+  const Extent part{end - begin, module.reading.extent.cols};
+  Tensor rows(module.codes->dtype, {part.rows, part.cols});
+  take_grid(impl_->container, *module.codes, module.reading.codes,
+            static_cast<std::size_t>(dtype_bits(rows.dtype())) / 8, part, begin, rows.span());
+  return rows;
 }
 
 void require_scales(const QuantizedTensor& q, std::string_view name) {

@@ -13,6 +13,7 @@
 
 #include "tessera/io/container.h"
 #include "tessera/io/dialect.h"
+#include "tessera/io/expert_bank.h"
 #include "tessera/io/stored_globals.h"
 #include "tessera/tensor/quantized_tensor.h"
 
@@ -27,8 +28,11 @@ struct Module {
   std::optional<StoredGlobal> activation{};
   ActivationScheme activation_scheme = ActivationScheme::kNone;
   const StoredTensor *codes = nullptr, *scales = nullptr, *global_tensor = nullptr, *activation_tensor = nullptr;
+  std::string bank{};  // of a matrix of one expert of it: the bank's name
+  std::int64_t expert = 0;
 
   bool is_quantized() const { return reading.format.is_scaled(); }
+  bool is_matrix() const { return !bank.empty() || codes->shape.size() == 2; }
   std::uint64_t bytes() const;
 };
 
@@ -40,7 +44,7 @@ struct Problem {
   bool harmless = false;
 };
 
-enum class Role : std::uint8_t { kCodes, kScales, kGlobal, kActivation, kDense, kKvScale, kIgnored };
+enum class Role : std::uint8_t { kCodes, kScales, kGlobal, kActivation, kDense, kKvScale, kIgnored, kMarker };
 std::string_view role_name(Role role);
 
 struct OpenOptions {
@@ -61,7 +65,9 @@ class Checkpoint final {
   const Declaration* declared() const;      // null: nothing is declared
   std::span<const Module> modules() const;  // sorted by name: quantized weights, and dense ones of two axes or more
   const Module* find(std::string_view name) const;
-  // The role of a tensor, and its module ("" where it has none).
+  std::span<const Bank> banks() const;  // sorted by name
+  const Bank* find_bank(std::string_view name) const;
+  // The role of a tensor, and its module or bank ("" where it has none).
   struct Place {
     Role role = Role::kDense;
     std::string module{};
@@ -79,6 +85,8 @@ class Checkpoint final {
   QuantizedTensor load(const Module& module) const;
   // Rows [begin, end) of it. Throws kShape unless both are multiples of the format's block, or the end.
   QuantizedTensor load_rows(const Module& module, std::int64_t begin, std::int64_t end) const;
+  // Rows [begin, end) of a dense module's matrix, in its own dtype.
+  Tensor load_dense_rows(const Module& module, std::int64_t begin, std::int64_t end) const;
   // Any stored tensor, as it is.
   Tensor load_tensor(const StoredTensor& tensor) const;
 

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "tessera/io/foreign_layouts.h"
 #include "tessera/io/module_names.h"
 
 namespace tessera {
@@ -24,6 +23,8 @@ bool is_kv_scale(std::string_view name) {
 // Bytes that only quantized weights have: alone, outside a module, they are a layout that no dialect here explains.
 bool is_narrow(const StoredTensor& t) { return dtype_bits(t.dtype) <= 8 && t.dtype != DType::kBool && t.ggml_type < 0; }
 
+constexpr std::uint64_t kMostText = 64 << 10;  // of a note that stands in a tensor
+
 class Scanner final {
  public:
   Scanner(const Container& container, CheckpointScan& scan) : container_(container), scan_(scan) {
@@ -32,9 +33,11 @@ class Scanner final {
 
   void run() {
     if (container_.kind() != Container::Kind::kGguf) read_configuration();
-    foreign_.emplace(scan_.config.metadata);
     Grouped grouped = group();
+    evidence_.emplace(gather_evidence());
     for (const auto& [base, tensors] : grouped) add(base, tensors);
+    std::sort(scan_.modules.begin(), scan_.modules.end(),
+              [](const Module& a, const Module& b) { return a.name < b.name; });
     check_experts();
     compare_with_declaration();
   }
@@ -42,10 +45,8 @@ class Scanner final {
  private:
   void read_configuration() {
     scan_.config = read_model_config(container_.folder());
-    for (const ContainerFile& file : container_.files()) {
-      if (!scan_.config.metadata.empty()) break;
+    for (const ContainerFile& file : container_.files())
       scan_.config.metadata.insert(file.metadata.begin(), file.metadata.end());
-    }
     for (const ContainerFile& file : container_.files()) {
       const auto it = file.metadata.find(std::string(kGlobalsKey));
       if (it != file.metadata.end()) globals_.push_back(StoredGlobals::parse(it->second));
@@ -57,38 +58,35 @@ class Scanner final {
 
   Grouped group() {
     Grouped grouped;
-    std::set<std::string, std::less<>> suffixes, scale_suffixes;
-    for (const Dialect* dialect : all_dialects()) {
-      for (const Spelling& s : dialect->spellings) {
-        for (const std::string_view suffix : {s.codes, s.scales, s.global, s.activation, s.tolerated_one})
-          suffixes.emplace(suffix);
-        for (const std::string_view suffix : {s.scales, s.global, s.activation, s.tolerated_one})
-          scale_suffixes.emplace(suffix);
-      }
-    }
-    suffixes.erase("");
-    scale_suffixes.erase("");
     auto last = grouped.end();  // tensors are sorted by name, so those of a module mostly follow each other
     for (const StoredTensor& t : container_.tensors()) {
-      const std::size_t dot = t.name.rfind('.');
-      const std::string_view suffix = std::string_view(t.name).substr(dot == std::string::npos ? 0 : dot + 1);
       if (is_kv_scale(t.name)) {
-        scan_.places[&t] = {Role::kKvScale, std::string(std::string_view(t.name).substr(0, dot))};
-      } else if (dot != std::string::npos && suffixes.contains(suffix)) {
-        const std::string_view base = std::string_view(t.name).substr(0, dot);
-        if (last == grouped.end() || last->first != base) last = grouped.try_emplace(std::string(base)).first;
-        last->second.emplace(suffix, &t);
+        scan_.places[&t] = {Role::kKvScale, t.name.substr(0, t.name.rfind('.'))};
+      } else if (const std::optional<ModuleSuffix> split = split_module_suffix(t.name)) {
+        if (last == grouped.end() || last->first != split->module)
+          last = grouped.try_emplace(std::string(split->module)).first;
+        last->second.emplace(split->suffix, &t);
+      } else if (is_marker(t.name)) {
+        scan_.places[&t] = {Role::kMarker, ""};
       } else {
-        check_plain(t, scale_suffixes);
+        check_plain(t);
       }
     }
     return grouped;
   }
 
-  void check_plain(const StoredTensor& t, const std::set<std::string, std::less<>>& scale_suffixes) {
-    const bool scale = std::any_of(scale_suffixes.begin(), scale_suffixes.end(), [&](const std::string& s) {
-      return t.name.ends_with("_" + s) || t.name.ends_with(s + "s");
-    });
+  static bool is_marker(std::string_view name) {
+    const std::string_view last = name.substr(name.rfind('.') + 1);
+    return std::any_of(all_dialects().begin(), all_dialects().end(),
+                       [&](const Dialect* d) { return !d->markers.empty() && d->markers == last; });
+  }
+
+  // Bytes that only quantized weights have, or a name that only their scales have, outside every module.
+  void check_plain(const StoredTensor& t) {
+    const std::size_t cut = t.name.find_last_of("._");
+    const std::string_view end = std::string_view(t.name).substr(cut == std::string::npos ? 0 : cut + 1);
+    const bool scale =
+        (end == "scale" || end == "scales" || end == "inv") && t.name.find("weight_") != std::string::npos;
     if (!scale && !is_narrow(t)) return;
     problem("unexplained", Errc::kUnsupported, t.name,
             fmt::format(
@@ -96,37 +94,192 @@ class Scanner final {
                 t.name, t.type, fmt::join(t.shape, ", ")));
   }
 
+  // What dialects may ask beside a module's own tensors.
+  Evidence gather_evidence() {
+    Evidence evidence{.config = scan_.config,
+                      .single_file = container_.kind() == Container::Kind::kFile,
+                      .tiles = {},
+                      .text = {},
+                      .layer_note = {}};
+    evidence.text = [this](const StoredTensor& t) {
+      require(t.bytes <= kMostText, Errc::kCorrupt, "{} has {} bytes, which is no short text", t.name, t.bytes);
+      const std::vector<std::byte> bytes = container_.read_all(t);
+      return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    };
+    if (const auto notes = scan_.config.metadata.find("_quantization_metadata"); notes != scan_.config.metadata.end()) {
+      try {
+        layer_notes_ = parse_json(notes->second);
+      } catch (Error& e) {
+        e.add_note("reading the metadata '_quantization_metadata'");
+        throw;
+      }
+    }
+    evidence.layer_note = [this](std::string_view module) -> const Json* {
+      const Json* layers = layer_notes_.is_object() ? layer_notes_.find("layers") : nullptr;
+      const Json* note = layers != nullptr && layers->is_object() ? layers->find(module) : nullptr;
+      return note != nullptr && note->is_object() ? note : nullptr;
+    };
+    if (scan_.config.metadata.contains("quantization_config")) evidence.tiles = see_tiles();
+    return evidence;
+  }
+
+  // Whether block scales of FP4 stand in tiles, from those whose shape is not the same either way.
+  std::optional<bool> see_tiles() const {
+    for (const StoredTensor& t : container_.tensors()) {
+      if (!t.name.ends_with(".weight_scale") || t.type != "F8_E4M3" || t.shape.size() != 2) continue;
+      const StoredTensor* codes = container_.find(t.name.substr(0, t.name.size() - 6));
+      if (codes == nullptr || codes->type != "U8" || codes->shape.size() != 2) continue;
+      const Extent grid{codes->shape[0], codes->shape[1] / 8};
+      const bool rows = t.shape == std::vector{grid.rows, grid.cols};
+      if (rows != has_tiles(t, grid)) return !rows;
+    }
+    return {};
+  }
+
   void add(const std::string& base, const ModuleTensors& tensors) {
-    const std::optional<Reading> reading = read_module(base, tensors, scan_.declared.get());
+    const std::optional<Reading> reading = read_module(base, tensors, scan_.declared.get(), *evidence_);
     if (!reading) return add_without_weight(base, tensors);
     const auto part = [&](std::string_view suffix) -> const StoredTensor* {
-      const auto it = suffix.empty() ? tensors.end() : tensors.find(suffix);
+      const auto it = tensors.find(suffix);
       return it == tensors.end() ? nullptr : it->second;
     };
+    const auto scale_part = [&](std::string_view suffix) { return suffix.empty() ? nullptr : part(suffix); };
     const Spelling& s = *reading->spelling;
     Module m{.name = base,
              .reading = *reading,
              .codes = part(s.codes),
-             .scales = part(s.scales),
-             .global_tensor = part(s.global),
-             .activation_tensor = part(s.activation)};
+             .scales = scale_part(s.scales),
+             .global_tensor = scale_part(s.global),
+             .activation_tensor = scale_part(s.activation)};
     for (const Complaint& c : reading->complaints)
       problem(c.code == Errc::kShape ? "shape" : "unreadable", c.code, c.tensor, c.message);
-    const std::optional<std::string> foreign =
-        m.is_quantized() ? foreign_->reason(base, m.reading.format) : std::nullopt;
-    if (foreign)
-      problem("foreign_layout", Errc::kUnsupported, m.codes->name,
-              fmt::format("{} looks like {}, but {}", m.codes->name, format_label(m.reading.format), *foreign));
-    if (reading->complaints.empty() && !foreign) read_numbers(m, part(s.tolerated_one));
+    if (reading->complaints.empty() && reading->experts > 0) return add_bank(std::move(m), tensors);
+    if (reading->complaints.empty()) {
+      trim_padding(m);
+      read_numbers(m, scale_part(s.tolerated_one), 0);
+    }
     // A dense weight of one axis belongs to a norm or the like.
     if (!m.is_quantized() && m.codes->shape.size() < 2 && reading->complaints.empty()) return;
     for (const auto& [suffix, tensor] : tensors) scan_.places[tensor] = {role_of(m, suffix), base};
     scan_.modules.push_back(std::move(m));
   }
 
+  // Zeros that a dialect pads its codes with and does not count: rows beyond the bias, and columns beyond a width that
+  // the model has elsewhere, where all their codes are zero.
+  void trim_padding(Module& m) {
+    const Spelling& s = *m.reading.spelling;
+    Extent& e = m.reading.extent;
+    const Extent stored = e;
+    if (s.padding == Block{1, 1} || e.rows % s.padding.rows != 0 || e.cols % s.padding.cols != 0) return;
+    if (e != Extent{m.reading.codes.stored.rows, m.reading.codes.stored.cols * 8 / m.reading.format.element.bits()})
+      return;
+    const StoredTensor* bias = container_.find(m.name + ".bias");
+    if (bias != nullptr && bias->shape.size() == 1 && round_up(bias->shape[0], s.padding.rows) == e.rows)
+      e.rows = bias->shape[0];
+    for (auto width = widths().upper_bound(e.cols - s.padding.cols); width != widths().end() && *width < e.cols;
+         ++width) {
+      if (*width % 2 != 0 || !columns_are_zero(m, stored, *width)) continue;
+      e.cols = *width;
+      break;
+    }
+    if (e == stored) return;
+    scan_.warnings.push_back({"padding", m.codes->name,
+                              fmt::format("{} is {} x {}, of which {} x {} are counted: the rest is padding with zeros",
+                                          m.codes->name, stored.rows, stored.cols, e.rows, e.cols)});
+  }
+
+  // Lengths of biases and norms.
+  const std::set<std::int64_t>& widths() {
+    if (widths_.empty())
+      for (const StoredTensor& t : container_.tensors())
+        if (t.shape.size() == 1 && !is_narrow(t)) widths_.insert(t.shape[0]);
+    return widths_;
+  }
+
+  bool columns_are_zero(const Module& m, Extent stored, std::int64_t from) const {
+    const int bits = m.reading.format.element.bits();
+    const Extent part{stored.rows, stored.cols * bits / 8};
+    std::vector<std::byte> codes(static_cast<std::size_t>(part.count()));
+    take_grid(container_, *m.codes, m.reading.codes, 1, part, 0, codes);
+    for (std::int64_t row = 0; row < part.rows; ++row)
+      for (std::int64_t i = from * bits / 8; i < part.cols; ++i)
+        if (codes[static_cast<std::size_t>(row * part.cols + i)] != std::byte{0}) return false;
+    return true;
+  }
+
+  // A bank: its matrices as modules, each with its place in the tensors.
+  void add_bank(Module whole, const ModuleTensors& tensors) {
+    const Reading& r = whole.reading;
+    const std::string model_type =
+        scan_.config.config.is_object() ? scan_.config.config.string_or("model_type", "") : "";
+    const bool interleaved = r.spelling->blocks_axis || model_type.starts_with("gpt_oss");
+    Bank bank{.name = whole.name,
+              .experts = r.experts,
+              .extent = r.extent,
+              .parts = {},
+              .dense_transposed = r.spelling->blocks_axis || r.spelling->transposed};
+    if (!whole.is_quantized()) bank.dense_transposed = dense_stands_transposed(whole);
+    if (bank.dense_transposed && !whole.is_quantized()) {
+      std::swap(bank.extent.rows, bank.extent.cols);
+      whole.reading.codes.order = GridOrder::kColumns;
+      std::swap(whole.reading.codes.stored.rows, whole.reading.codes.stored.cols);
+    }
+    for (const std::string_view suffix : {"_bias", ".bias"})
+      if (const StoredTensor* bias = container_.find(whole.name + std::string(suffix))) bank.bias = bias;
+    if (whole.name.ends_with("_weight"))
+      if (const StoredTensor* bias = container_.find(whole.name.substr(0, whole.name.size() - 6) + "bias"))
+        bank.bias = bias;
+    bank.parts = bank_parts(whole.name, bank.extent.rows, interleaved);
+    const Extent grid = scale_extent(r.format, bank.extent);
+    const std::int64_t block_rows = r.format.is_scaled() ? block_in(r.format, bank.extent).rows : 1;
+    for (const BankPart& part : bank.parts) {
+      const bool cuts = r.format.block.rows > 1 && (part.row_step > 1 || part.first_row % block_rows != 0);
+      if (!cuts) continue;
+      problem("unreadable", Errc::kUnsupported, whole.codes->name,
+              fmt::format("{}: {} begins within a block of {} rows", whole.codes->name, part.name, block_rows));
+      return;
+    }
+    for (std::int64_t e = 0; e < bank.experts; ++e) {
+      for (std::size_t p = 0; p < bank.parts.size(); ++p) {
+        const BankPart& part = bank.parts[p];
+        Module m = whole;
+        m.name = expert_module(whole.name, e, part.name);
+        m.bank = whole.name;
+        m.expert = e;
+        if (scan_.declared != nullptr) m.reading.declared = scan_.declared->scheme_of(m.name);
+        m.reading.extent = {part.rows, bank.extent.cols};
+        m.reading.codes.origin = e * m.reading.codes.stored.count();
+        m.reading.codes.first_row = part.first_row;
+        m.reading.codes.row_step = part.row_step;
+        if (whole.scales != nullptr && whole.scales->elements() > grid.count()) {
+          m.reading.scales.origin = e * m.reading.scales.stored.count();
+        }
+        m.reading.scales.first_row = r.format.block.rows == 0 ? 0 : part.first_row / block_rows;
+        m.reading.scales.row_step = part.row_step;
+        read_numbers(m, nullptr, p);
+        scan_.modules.push_back(std::move(m));
+      }
+    }
+    for (const auto& [suffix, tensor] : tensors) {
+      scan_.places[tensor] = {role_of(whole, suffix), whole.name};
+      bank.tensors.push_back(tensor);
+    }
+    scan_.banks.push_back(std::move(bank));
+  }
+
+  bool dense_stands_transposed(const Module& m) const {
+    const std::size_t dot = m.name.rfind('.');
+    const std::string folder = m.name.substr(0, dot + 1);
+    const StoredTensor *gate_up = container_.find(folder + "gate_up_proj"),
+                       *down = container_.find(folder + "down_proj");
+    return gate_up != nullptr && down != nullptr && stands_transposed(gate_up->shape, down->shape);
+  }
+
   void add_without_weight(const std::string& base, const ModuleTensors& tensors) {
     for (const auto& [suffix, t] : tensors) {
-      if (is_scale_suffix(suffix))
+      // "scale", "scales" and "blocks" alone are names that norms and others have too.
+      const bool telling = suffix.find("weight") != std::string::npos || suffix.find("input") != std::string::npos;
+      if (is_scale_suffix(suffix) && (telling || is_narrow(*t)))
         problem("orphan_scale", Errc::kCorrupt, t->name,
                 fmt::format("{} ({}) scales nothing: {} has no weight", t->name, t->type, base));
       else if (is_narrow(*t))
@@ -142,25 +295,35 @@ class Scanner final {
     if (suffix == s.scales) return Role::kScales;
     if (suffix == s.global) return Role::kGlobal;
     if (suffix == s.activation && m.activation) return Role::kActivation;
+    if (!s.notes.empty() && s.notes.find(suffix) != std::string_view::npos) return Role::kMarker;
     return Role::kIgnored;
   }
 
-  float read_number(const StoredTensor& t) const {
-    Tensor value(t.dtype, t.shape);
-    container_.read(t, 0, value.span());
+  float read_number(const StoredTensor& t, std::int64_t index) const {
+    Tensor value(t.dtype, {1});
+    const std::size_t unit = static_cast<std::size_t>(dtype_bits(t.dtype)) / 8;
+    container_.read(t, static_cast<std::uint64_t>(index) * unit, value.span());
     return element_as_float(value, 0);
   }
+  // A tensor has one number for all modules of a bank, one for each expert, or one for each of its two parts.
+  static std::int64_t index_in(const StoredTensor& t, const Module& m, std::size_t part) {
+    const std::int64_t n = t.elements();
+    if (m.bank.empty() || n == 1) return 0;
+    return n == m.reading.experts ? m.expert : 2 * m.expert + static_cast<std::int64_t>(part);
+  }
 
-  void read_numbers(Module& m, const StoredTensor* tolerated) {
+  // `part`: of a bank's module, which of its parts it is.
+  void read_numbers(Module& m, const StoredTensor* tolerated, std::size_t part) {
     if (tolerated != nullptr) {
-      const bool one = tolerated->elements() == 1 && tolerated->dtype == DType::kF32 && read_number(*tolerated) == 1.f;
+      const bool one =
+          tolerated->elements() == 1 && tolerated->dtype == DType::kF32 && read_number(*tolerated, 0) == 1.f;
       if (!one)
         problem("bad_global", Errc::kCorrupt, tolerated->name,
                 fmt::format("{} is not 1, and a {} weight has no global scale", tolerated->name,
                             format_label(m.reading.format)));
     }
-    if (m.global_tensor != nullptr) read_global(m);
-    if (m.activation_tensor != nullptr) read_activation(m);
+    if (m.global_tensor != nullptr) read_global(m, index_in(*m.global_tensor, m, part));
+    if (m.activation_tensor != nullptr) read_activation(m, index_in(*m.activation_tensor, m, part));
     const std::optional<DeclaredScheme>& declared = m.reading.declared;
     if (m.activation)
       m.activation_scheme = ActivationScheme::kStatic;
@@ -181,8 +344,8 @@ class Scanner final {
     return {found, sense};
   }
 
-  void read_global(Module& m) {
-    const float stored = read_number(*m.global_tensor);
+  void read_global(Module& m, std::int64_t index) {
+    const float stored = read_number(*m.global_tensor, index);
     m.global = original_of(m.global_tensor->name, stored, m.reading.sense);
     m.global_in_file = stored;
     if (is_finite(stored) && stored > 0) return check_plausible(m);
@@ -215,20 +378,22 @@ class Scanner final {
 
   bool codes_are_zero(const Module& m) const {
     const std::byte magnitude{static_cast<unsigned char>(m.reading.format.element == kE2M1 ? 0x77 : 0x7f)};
-    std::vector<std::byte> piece(1 << 20);
-    for (std::uint64_t at = 0; at < m.codes->bytes; at += piece.size()) {
-      const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), m.codes->bytes - at));
-      container_.read(*m.codes, at, std::span(piece).first(n));
-      for (std::size_t i = 0; i < n; ++i)
-        if ((piece[i] & magnitude) != std::byte{0}) return false;
+    const Extent bytes{m.reading.extent.rows, row_bytes(m.reading.format, m.reading.extent.cols)};
+    const std::int64_t step = std::max<std::int64_t>(1, (1 << 20) / std::max<std::int64_t>(1, bytes.cols));
+    for (std::int64_t row = 0; row < bytes.rows; row += step) {
+      const Extent part{std::min(step, bytes.rows - row), bytes.cols};
+      std::vector<std::byte> piece(static_cast<std::size_t>(part.count()));
+      take_grid(container_, *m.codes, m.reading.codes, 1, part, row, piece);
+      for (const std::byte b : piece)
+        if ((b & magnitude) != std::byte{0}) return false;
     }
     return true;
   }
 
-  void read_activation(Module& m) {
+  void read_activation(Module& m, std::int64_t index) {
     const std::optional<DeclaredScheme>& declared = m.reading.declared;
     if (declared && declared->activation == ActivationScheme::kNone) return;  // declared weight-only: left over
-    const float stored = read_number(*m.activation_tensor);
+    const float stored = read_number(*m.activation_tensor, index);
     const Sense sense = m.reading.spelling->activation_sense;
     if (is_finite(stored) && stored > 0) {
       m.activation = original_of(m.activation_tensor->name, stored, sense);
@@ -245,9 +410,7 @@ class Scanner final {
     std::map<std::string, std::map<std::int64_t, std::set<std::string>>> banks;
     for (const Module& m : scan_.modules)
       if (const std::optional<ExpertName> e = expert_name(m.name)) banks[e->bank][e->index].insert(e->part);
-    std::int64_t declared = 0;
-    for (const std::string_view key : {"num_experts", "num_local_experts", "n_routed_experts"})
-      declared = std::max(declared, scan_.config.number(key).value_or(0));
+    const std::int64_t declared = expert_count(scan_.config);
     for (const auto& [bank, experts] : banks) {
       std::set<std::string> parts;
       for (const auto& [index, own] : experts) parts.insert(own.begin(), own.end());
@@ -274,13 +437,13 @@ class Scanner final {
       const std::optional<DeclaredScheme>& scheme = m.reading.declared;
       if (!m.is_quantized()) {
         const ModuleKind kind = module_kind(m.name);
-        if (scheme && m.codes->shape.size() == 2 && (kind == ModuleKind::kLinear || kind == ModuleKind::kHead))
+        if (scheme && m.is_matrix() && (kind == ModuleKind::kLinear || kind == ModuleKind::kHead))
           contradiction("declared_quantized", m.codes->name,
                         fmt::format("{} declares {} as {}, but it is stored as {}; the bytes win", d.where, m.name,
                                     scheme->label, m.codes->type));
         continue;
       }
-      if (m.reading.dialect->name != d.dialect) {
+      if (m.reading.dialect->name != d.dialect && m.reading.dialect->kin != d.dialect) {
         auto& [first, count] = foreign[std::string(m.reading.dialect->name)];
         if (count++ == 0) first = m.name;
       }
@@ -301,6 +464,9 @@ class Scanner final {
   }
 
   void problem(std::string code, Errc error, std::string tensor, std::string message, bool harmless = false) {
+    // What all the modules of a bank share is wrong once.
+    if (!scan_.problems.empty() && scan_.problems.back().code == code && scan_.problems.back().message == message)
+      return;
     scan_.problems.push_back({std::move(code), error, std::move(tensor), std::move(message), harmless});
   }
   void contradiction(std::string code, std::string tensor, std::string message) {
@@ -311,7 +477,9 @@ class Scanner final {
   const Container& container_;
   CheckpointScan& scan_;
   std::vector<StoredGlobals> globals_;
-  std::optional<ForeignLayouts> foreign_;
+  Json layer_notes_;
+  std::set<std::int64_t> widths_;
+  std::optional<Evidence> evidence_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ struct CheckpointScan {
   ModelConfig config;
   std::unique_ptr<Declaration> declared;
   std::vector<Module> modules;
+  std::vector<Bank> banks;
   std::unordered_map<const StoredTensor*, Checkpoint::Place>
       places;  // of tensors that belong to a module, and of KV scales
   std::vector<Problem> problems;

@@ -4,6 +4,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/io/container.h"
+#include "tessera/io/patterns.h"
 
 namespace tessera {
 namespace {
@@ -47,6 +48,36 @@ ModelConfig read_model_config(const std::string& folder) {
   return {.config = read_json_file(folder, "config.json"),
           .sidecar = read_json_file(folder, "hf_quant_config.json"),
           .metadata = {}};
+}
+
+UniformDeclaration::UniformDeclaration(std::string_view of, std::string_view by, const Json& json,
+                                       DeclaredScheme scheme)
+    : scheme_(std::move(scheme)) {
+  dialect = of;
+  where = "config.json";
+  exporter = by;
+  text = json;
+}
+
+void UniformDeclaration::exclude(const Json* names) {
+  if (names == nullptr || !names->is_array()) return;
+  for (const Json& entry : names->as_array())
+    if (entry.is_string()) excluded_.push_back(entry.as_string());
+}
+
+std::optional<DeclaredScheme> UniformDeclaration::scheme_of(std::string_view module) const {
+  const std::string dotted = fmt::format(".{}.", module);
+  for (const std::string& name : excluded_) {
+    if (dotted.find("." + name + ".") != std::string::npos) return {};
+    if (name.find('*') != std::string::npos && (glob_matches(name, module) || glob_matches(name + ".*", module)))
+      return {};
+  }
+  return scheme_;
+}
+
+const Json* quantization_by(const ModelConfig& config, std::string_view quant_method) {
+  const Json* q = config.quantization();
+  return q != nullptr && q->string_or("quant_method", "") == quant_method ? q : nullptr;
 }
 
 std::string_view activation_name(ActivationScheme scheme) {

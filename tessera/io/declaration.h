@@ -56,6 +56,21 @@ class Declaration {
   virtual std::optional<DeclaredScheme> scheme_of(std::string_view module) const = 0;
 };
 
+// One scheme for every module but those that are listed: by a part of the dotted name ("gate" is "mlp.gate" and not
+// "mlp.gate_proj"), several, or a shell pattern.
+class UniformDeclaration final : public Declaration {
+ public:
+  UniformDeclaration(std::string_view of, std::string_view by, const Json& json, DeclaredScheme scheme);
+  void exclude(const Json* names);  // a list; null or another value: nothing
+  std::optional<DeclaredScheme> scheme_of(std::string_view module) const override;
+
+ private:
+  DeclaredScheme scheme_;
+  std::vector<std::string> excluded_;
+};
+// quantization_config where its quant_method is this one; null otherwise.
+const Json* quantization_by(const ModelConfig& config, std::string_view quant_method);
+
 // The word that declarations and problems use for a format's kind: "NVFP4", "MXFP8", "FP8"; "" of a dense one.
 std::string_view format_family(const Format& format);
 
@@ -64,12 +79,14 @@ struct WrittenModule {
   std::string name;
   Format format;
   ActivationScheme activation = ActivationScheme::kNone;
+  Extent extent{};
 };
 enum class CacheScales : std::uint8_t { kAbsent, kPresent };  // scales of the KV cache beside the weights
 struct WrittenModel {
   std::vector<WrittenModule> quantized;  // sorted by name
   std::vector<std::string> dense;        // linear layers that stay as they are, sorted
   CacheScales cache_scales = CacheScales::kAbsent;
+  std::vector<std::string> plain{};  // every tensor that is written as it stands
 };
 
 }  // namespace tessera

@@ -1,7 +1,9 @@
 #include "tessera/io/dialect.h"
 
 #include <algorithm>
+#include <set>
 
+#include "tessera/io/expert_bank.h"
 #include "tessera_registry/dialects.inc"
 
 namespace tessera {
@@ -28,6 +30,39 @@ std::vector<std::int64_t> without_ones(std::span<const std::int64_t> shape) {
   return kept;
 }
 
+// Calls fn(suffix) for each tensor that the spelling knows, the codes first.
+template <class Fn>
+void for_suffixes(const Spelling& s, const Fn& fn) {
+  fn(s.codes);
+  for (const std::string_view suffix : {s.scales, s.global, s.activation, s.tolerated_one})
+    if (!suffix.empty()) fn(suffix);
+  std::string_view notes = s.notes;
+  while (!notes.empty()) {
+    const std::size_t space = notes.find(' ');
+    fn(notes.substr(0, space));
+    notes = space == std::string_view::npos ? "" : notes.substr(space + 1);
+  }
+}
+
+struct Suffixes {
+  std::set<std::string_view> dotted, glued;  // suffixes of a module's tensors
+  std::set<std::string_view> scales;         // of those, the scales
+};
+const Suffixes& all_suffixes() {
+  static const Suffixes all = [] {
+    Suffixes found;
+    for (const Dialect* dialect : kRegistry_dialects) {
+      for (const Spelling& s : dialect->spellings) {
+        for_suffixes(s, [&](std::string_view suffix) { (s.glued ? found.glued : found.dotted).insert(suffix); });
+        for (const std::string_view suffix : {s.scales, s.global, s.activation, s.tolerated_one})
+          if (!suffix.empty()) found.scales.insert(suffix);
+      }
+    }
+    return found;
+  }();
+  return all;
+}
+
 std::string text_of(const StoredTensor& t) { return fmt::format("{} [{}]", t.type, fmt::join(t.shape, ", ")); }
 
 // One dialect's way to read the module, and how far it explains the tensors that are there.
@@ -49,9 +84,59 @@ std::vector<Format> formats_of(const Spelling& s, const StoredTensor* scales, Bl
   return {block_fp8(block, kE4M3, scale)};
 }
 
-void read_scales(Attempt& a, std::string_view base, const Spelling& s, const StoredTensor* scales) {
+// The extent and the grid of the codes, from the shape: [experts,] rows, columns, of which a dtype may hold several.
+// False where the shape is not one that the spelling has.
+bool place_codes(Attempt& a, const Spelling& s, const Format& format, const StoredTensor& codes, const Claim& claim,
+                 std::string_view base, const Evidence& evidence) {
+  std::vector<std::int64_t> shape = codes.shape;
+  if (s.blocks_axis) {
+    if (shape.size() < 3 || shape.back() * 2 != format.block.cols) return false;
+    shape[shape.size() - 2] *= shape.back();
+    shape.pop_back();
+  }
+  const bool dense = format.is_dense();
+  if (s.glued && shape.size() != 3) return false;
+  if (shape.size() == 3 && (!dense || s.glued)) {
+    a.reading.experts = shape[0];
+    shape.erase(shape.begin());
+  } else if (shape.size() == 2 && !dense && is_bank_name(base)) {
+    const std::int64_t experts = expert_count(evidence.config);
+    if (experts > 0 && shape[0] % experts == 0) {
+      a.reading.experts = experts;
+      shape[0] /= experts;
+    }
+  }
+  if (dense && a.reading.experts == 0) {
+    const std::int64_t cols = shape.empty() ? 1 : shape.back(), elements = codes.elements();
+    shape = {cols == 0 ? 0 : elements / cols, cols};
+  }
+  if (shape.size() != 2) return false;
+  const std::int64_t bits = dtype_bits(codes.dtype), unit = dense ? bits : 8;
+  Extent stored{shape[0], shape[1]};
+  if (s.transposed) {
+    if (bits != unit) return false;
+    std::swap(stored.rows, stored.cols);
+  } else {
+    stored.cols = stored.cols * bits / unit;
+  }
+  a.reading.codes = {.order = s.transposed ? GridOrder::kColumns : GridOrder::kRows, .stored = stored};
+  a.reading.extent = {stored.rows, stored.cols * unit / format.element.bits()};
+  if (!claim.logical) return true;
+  const Extent logical = *claim.logical, padded = a.reading.extent;
+  if (logical.rows <= 0 || logical.cols <= 0 || round_up(logical.rows, s.padding.rows) != padded.rows ||
+      round_up(logical.cols, s.padding.cols) != padded.cols) {
+    complain(a, Errc::kShape, codes.name,
+             fmt::format("{} is {}, which is not {} x {} padded to multiples of {} x {}", codes.name, text_of(codes),
+                         logical.rows, logical.cols, s.padding.rows, s.padding.cols));
+    return true;
+  }
+  a.reading.extent = logical;
+  return true;
+}
+
+void read_scales(Attempt& a, std::string_view base, const Spelling& s, const StoredTensor* scales, const Claim& claim) {
   if (s.scales.empty()) return;
-  const std::string name = fmt::format("{}.{}", base, s.scales);
+  const std::string name = s.name_of(base, s.scales);
   if (scales == nullptr)
     return complain(a, Errc::kCorrupt, name, fmt::format("{} is missing: {} needs its block scales", name, s.codes));
   ++a.explained;
@@ -60,19 +145,37 @@ void read_scales(Attempt& a, std::string_view base, const Spelling& s, const Sto
     return complain(a, Errc::kCorrupt, name,
                     fmt::format("{} is {}; {} scales are {}", name, text_of(*scales), s.format, s.scales_dtypes));
   }
-  const Extent grid = scale_extent(a.reading.format, a.reading.extent);
-  const std::int64_t wanted[] = {grid.rows, grid.cols};
-  if (without_ones(scales->shape) == without_ones(wanted)) return;
-  complain(
-      a, Errc::kShape, name,
-      fmt::format("{} is {}; a {} weight of {} x {} has {} x {} scales", name, text_of(*scales),
-                  format_label(a.reading.format), a.reading.extent.rows, a.reading.extent.cols, grid.rows, grid.cols));
+  const Reading& r = a.reading;
+  const Extent grid = scale_extent(r.format, r.extent);
+  const std::int64_t experts = std::max<std::int64_t>(1, r.experts), count = scales->elements();
+  const GridOrder order = claim.scale_order.value_or(s.scale_order);
+  a.reading.scales = {.order = s.transposed ? GridOrder::kColumns : order, .stored = grid};
+  if (order == GridOrder::kTiles) {  // a shape of whole tiles is written in several ways: the number of scales decides
+    const std::int64_t rows = round_up(grid.rows, 128);
+    const std::int64_t cols = rows > 0 && count % (experts * rows) == 0 ? count / (experts * rows) : 0;
+    a.reading.scales.stored = {rows, cols};
+    if (cols % 4 == 0 && cols >= grid.cols && cols < grid.cols + 16) return;
+  } else {
+    std::vector<std::int64_t> wanted{grid.rows, grid.cols};
+    if (s.transposed) std::swap(wanted[0], wanted[1]);
+    if (r.experts > 0) wanted.insert(wanted.begin(), r.experts);
+    if (without_ones(scales->shape) == without_ones(wanted)) return;
+    if (r.experts > 0 && (count == grid.count() * r.experts) && scales->shape.size() == 2 &&
+        scales->shape[0] == r.experts * grid.rows)
+      return;  // the experts' rows under each other
+    if (r.experts > 0 && grid.count() == 1 && count == 1) return;
+  }
+  complain(a, Errc::kShape, name,
+           fmt::format("{} is {}; a {} weight of {} x {} has {} x {} scales{}{}", name, text_of(*scales),
+                       format_label(r.format), r.extent.rows, r.extent.cols, grid.rows, grid.cols,
+                       r.experts > 0 ? fmt::format(" for each of {} experts", r.experts) : "",
+                       order == GridOrder::kTiles ? ", in tiles of 128 x 4" : ""));
 }
 
 void read_one_number(Attempt& a, std::string_view base, std::string_view suffix, const StoredTensor* t,
                      std::string_view dtypes, bool required) {
   if (suffix.empty()) return;
-  const std::string name = fmt::format("{}.{}", base, suffix);
+  const std::string name = a.reading.spelling->name_of(base, suffix);
   if (t == nullptr) {
     if (required)
       complain(a, Errc::kCorrupt, name, fmt::format("{} is missing: without it the weight's scale is not known", name));
@@ -82,48 +185,51 @@ void read_one_number(Attempt& a, std::string_view base, std::string_view suffix,
   if (!lists(dtypes, t->type)) {
     ++a.misfits;
     complain(a, Errc::kCorrupt, name, fmt::format("{} is {}; wanted {}", name, text_of(*t), dtypes));
-  } else if (t->elements() != 1) {
-    complain(a, Errc::kShape, name, fmt::format("{} is {}; wanted one number", name, text_of(*t)));
+  } else if (const std::int64_t n = t->elements(), e = a.reading.experts;
+             n != 1 && (e == 0 || (n != e && n != 2 * e))) {
+    complain(a, Errc::kShape, name,
+             fmt::format("{} is {}; wanted one number{}", name, text_of(*t), e > 0 ? " or one for each expert" : ""));
   }
 }
 
 std::optional<Attempt> attempt(const Dialect& dialect, const Spelling& s, const Format& format, std::string_view base,
-                               const ModuleTensors& tensors, const std::optional<DeclaredScheme>& declared) {
-  const StoredTensor* codes = find(tensors, s.codes);
+                               const ModuleTensors& tensors, const std::optional<DeclaredScheme>& declared,
+                               const Claim& claim, const Evidence& evidence) {
+  const auto at = tensors.find(s.codes);
+  const StoredTensor* codes = at == tensors.end() ? nullptr : at->second;
   if (codes == nullptr || !lists(s.codes_dtypes, codes->type)) return {};
   Attempt a;
   a.reading = {.dialect = &dialect, .spelling = &s, .format = format, .sense = s.sense};
   ++a.explained;
-  const std::string name = fmt::format("{}.{}", base, s.codes);
-  if (format.is_scaled() && codes->shape.size() != 2) {
-    complain(a, Errc::kUnsupported, name,
-             fmt::format("{} is {}; this dialect's weights are matrices", name, text_of(*codes)));
+  if (!place_codes(a, s, format, *codes, claim, base, evidence)) {
+    if (s.glued || format.is_dense()) return {};
+    complain(
+        a, Errc::kUnsupported, codes->name,
+        fmt::format("{} is {}; this dialect's weights are matrices, or banks of them", codes->name, text_of(*codes)));
     return a;
   }
-  // Two codes in a byte count as one element in the header, but in the dtype F4.
-  const bool packed = format.element == kE2M1 && codes->type != "F4";
-  const std::int64_t cols = codes->shape.empty() ? 1 : codes->shape.back();
-  const std::int64_t elements = codes->elements();
-  a.reading.extent = {cols == 0 ? 0 : elements / cols, packed ? 2 * cols : cols};
   if (declared && declared->sense && s.sense == Sense::kDivide) a.reading.sense = *declared->sense;
-  read_scales(a, base, s, find(tensors, s.scales));
-  read_one_number(a, base, s.global, find(tensors, s.global), "F32", true);
+  read_scales(a, base, s, find(tensors, s.scales), claim);
+  read_one_number(a, base, s.global, find(tensors, s.global), "F32 BF16 F16", !s.global_may_lack);
   read_one_number(a, base, s.activation, find(tensors, s.activation), "F32 BF16 F16", false);
-  if (find(tensors, s.tolerated_one) != nullptr) ++a.explained;
+  std::set<std::string_view> meant;
+  for_suffixes(s, [&](std::string_view suffix) { meant.insert(suffix); });
   std::string strangers;  // scales of the weight before those of activations: the first is named as the tensor at fault
   const StoredTensor* first = nullptr;
   for (const bool of_weight : {true, false}) {
     for (const auto& [suffix, tensor] : tensors) {
-      const bool meant = suffix == s.codes || suffix == s.scales || suffix == s.global || suffix == s.activation ||
-                         suffix == s.tolerated_one;
-      if (meant || suffix.starts_with("weight") != of_weight || !is_module_suffix(suffix)) continue;
+      if (suffix.starts_with("weight") != of_weight) continue;
+      if (meant.contains(suffix)) {
+        a.explained += suffix == s.tolerated_one || lists(s.notes, suffix);
+        continue;
+      }
       strangers.append(strangers.empty() ? "" : ", ").append(fmt::format("{} ({})", suffix, text_of(*tensor)));
       if (first == nullptr) first = tensor;
     }
   }
   if (first != nullptr)
     complain(a, Errc::kCorrupt, first->name,
-             fmt::format("{} is {}, and has no use for {} beside it", name, text_of(*codes), strangers));
+             fmt::format("{} is {}, and has no use for {} beside it", codes->name, text_of(*codes), strangers));
   return a;
 }
 
@@ -136,8 +242,9 @@ Block clipped_block(const Reading& r) {
 bool decodes_alike(const Reading& a, const Reading& b) {
   return a.format.element == b.format.element && a.format.scale == b.format.scale &&
          a.format.has_global == b.format.has_global && a.extent == b.extent && clipped_block(a) == clipped_block(b) &&
-         a.sense == b.sense && a.spelling->codes == b.spelling->codes && a.spelling->scales == b.spelling->scales &&
-         a.spelling->global == b.spelling->global;
+         a.sense == b.sense && a.codes == b.codes && a.scales == b.scales &&
+         a.spelling->high_nibble_first == b.spelling->high_nibble_first && a.spelling->codes == b.spelling->codes &&
+         a.spelling->scales == b.spelling->scales && a.spelling->global == b.spelling->global;
 }
 
 // Nearer to a full explanation; then the declared dialect; then the row that is written as it stands.
@@ -148,6 +255,26 @@ bool is_better(const Attempt& a, const Attempt& b) {
   if (ca != cb) return ca < cb;
   if (a.explained != b.explained) return a.explained > b.explained;
   return a.declared > b.declared;
+}
+
+// The dialect that knows the module for its own, and what it says of it.
+struct Owner {
+  const Dialect* dialect = nullptr;
+  Claim claim{};
+  std::string others{};  // further dialects that claim it
+};
+Owner owner_of(std::string_view base, const ModuleTensors& tensors, const Evidence& evidence) {
+  Owner owner;
+  for (const Dialect* dialect : kRegistry_dialects) {
+    if (dialect->claim == nullptr) continue;
+    std::optional<Claim> claim = dialect->claim(base, tensors, evidence);
+    if (!claim) continue;
+    if (owner.dialect == nullptr)
+      owner = {dialect, std::move(*claim), {}};
+    else
+      owner.others.append(owner.others.empty() ? "" : ", ").append(dialect->name);
+  }
+  return owner;
 }
 
 }  // namespace
@@ -163,25 +290,33 @@ const Dialect& find_dialect(std::string_view name) {
   fail(Errc::kNotFound, "no dialect '{}'; there are: {}", name, known);
 }
 
-bool is_module_suffix(std::string_view suffix) {
-  for (const Dialect* dialect : all_dialects())
-    for (const Spelling& s : dialect->spellings)
-      if (suffix == s.codes || suffix == s.scales || suffix == s.global || suffix == s.activation ||
-          suffix == s.tolerated_one)
-        return true;
-  return false;
+std::string Spelling::name_of(std::string_view module, std::string_view suffix) const {
+  return fmt::format("{}{}{}", module, glued ? "" : ".", suffix);
 }
 
-bool is_scale_suffix(std::string_view suffix) {
-  for (const Dialect* dialect : all_dialects())
-    for (const Spelling& s : dialect->spellings)
-      if (suffix == s.scales || suffix == s.global || suffix == s.activation || suffix == s.tolerated_one)
-        return !suffix.empty();
-  return false;
+bool has_tiles(const StoredTensor& scales, Extent grid) {
+  return scales.shape.size() == 2 && scales.shape[0] == round_up(grid.rows, 128) && scales.shape[1] % 4 == 0 &&
+         scales.shape[1] >= grid.cols && scales.shape[1] < grid.cols + 16;
 }
+
+std::optional<ModuleSuffix> split_module_suffix(std::string_view tensor) {
+  const Suffixes& all = all_suffixes();
+  const std::size_t dot = tensor.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  if (all.dotted.contains(tensor.substr(dot + 1))) return ModuleSuffix{tensor.substr(0, dot), tensor.substr(dot + 1)};
+  // The longest bank's name that the tensor's begins with.
+  for (std::size_t end = tensor.size(); end > dot + 1; --end)
+    if ((end == tensor.size() || tensor[end] == '_') && is_bank_name(tensor.substr(0, end)) &&
+        all.glued.contains(tensor.substr(end)))
+      return ModuleSuffix{tensor.substr(0, end), tensor.substr(end)};
+  return {};
+}
+
+bool is_scale_suffix(std::string_view suffix) { return all_suffixes().scales.contains(suffix); }
 
 const Spelling* find_spelling(const Dialect& dialect, const Format& format) {
   for (const Spelling& s : dialect.spellings) {
+    if (s.only_read) continue;
     const bool any_block = s.format == "fp8_block*";
     if (any_block && format.element == kE4M3 && !format.has_global && format.block.rows > 1) return &s;
     if (any_block) continue;
@@ -195,20 +330,25 @@ const Spelling* find_spelling(const Dialect& dialect, const Format& format) {
   return nullptr;
 }
 
-std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors,
-                                   const Declaration* declaration) {
+std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors, const Declaration* declaration,
+                                   const Evidence& evidence) {
   std::optional<DeclaredScheme> declared;
   if (declaration != nullptr) declared = declaration->scheme_of(base);
   Block block{128, 128};
   const bool named = (declaration != nullptr && declaration->block) || (declared && declared->block);
   if (declaration != nullptr && declaration->block) block = *declaration->block;
   if (declared && declared->block) block = *declared->block;
+  const Owner owner = owner_of(base, tensors, evidence);
   std::optional<Attempt> best;
   std::vector<Reading> certain;
   for (const Dialect* dialect : all_dialects()) {
+    if (owner.dialect != nullptr && owner.dialect != dialect) continue;
     for (const Spelling& s : dialect->spellings) {
+      if (!owner.claim.format.empty() && s.format != owner.claim.format) continue;
+      if (owner.dialect == nullptr && dialect->only_claimed) continue;
+      if (dialect->only_declared && (declaration == nullptr || declaration->dialect != dialect->name)) continue;
       for (const Format& format : formats_of(s, find(tensors, s.scales), block)) {
-        std::optional<Attempt> a = attempt(*dialect, s, format, base, tensors, declared);
+        std::optional<Attempt> a = attempt(*dialect, s, format, base, tensors, declared, owner.claim, evidence);
         if (!a) continue;
         if (declaration != nullptr && declaration->dialect == dialect->name)
           a->declared = named && format.block == block ? 2 : 1;
@@ -221,11 +361,18 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
   for (const Reading& other : certain) {
     if (decodes_alike(best->reading, other)) continue;
     complain(
-        *best, Errc::kCorrupt, fmt::format("{}.{}", base, other.spelling->codes),
+        *best, Errc::kCorrupt, other.spelling->name_of(base, other.spelling->codes),
         fmt::format("{}: {} reads it as {}, {} as {}, and both explain every tensor", base, best->reading.dialect->name,
                     format_label(best->reading.format), other.dialect->name, format_label(other.format)));
     break;
   }
+  if (!owner.claim.refusal.empty()) {
+    best->reading.complaints.clear();
+    complain(*best, Errc::kUnsupported, std::string(base), fmt::format("{}: {}", base, owner.claim.refusal));
+  }
+  if (!owner.others.empty())
+    complain(*best, Errc::kCorrupt, std::string(base),
+             fmt::format("{} is {}'s by some signs and {}'s by others", base, owner.dialect->name, owner.others));
   best->reading.declared = std::move(declared);
   return std::move(best->reading);
 }

@@ -7,6 +7,7 @@
 // dialects is not a case.
 // Source: spec/checkpoint-dialects.md 1 and 4.3; docs/formats/ has a page for each.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 #include "tessera/base/error.h"
 #include "tessera/io/container.h"
 #include "tessera/io/declaration.h"
+#include "tessera/io/grid.h"
 #include "tessera/numeric/writer.h"
 
 namespace tessera {
@@ -46,7 +48,44 @@ struct Spelling {
   std::string_view tolerated_one{};  // suffix of a tensor that carries nothing when it holds 1, and else refuses
   std::string_view caveat{};         // what a user should know before writing weights without activation scales
   bool reads_minus_zero = true;      // false: code 8 of E2M1 is read as +0
+  std::string_view notes{};          // suffixes of tensors that say something of the module and hold no part of it
+  bool global_may_lack = false;      // without the tensor the global is 1
+  bool only_read = false;            // another row, or another dialect, is what is written
+  // Where the bytes are not row after row with the first code in the low nibble:
+  bool glued = false;        // suffixes follow the name without a dot: "experts.gate_up_proj" + "_blocks"; banks only
+  bool transposed = false;   // codes and scales stand column after column: [experts, in, out]
+  bool blocks_axis = false;  // codes have an axis for the blocks: [experts, out, in / 32, 16]
+  bool high_nibble_first = false;
+  GridOrder scale_order = GridOrder::kRows;
+  Block padding{1, 1};             // codes are padded with zeros to multiples of it
+  bool flat_tiles = false;         // kTiles: the shape on disk is [rows / 4, columns * 4]
+  std::int64_t scale_padding = 4;  // kTiles: columns of scales are padded to a multiple of it, rows to one of 128
+
+  // What is written into the tensor `notes`, of a format and a weight's extent. Null: it is only read.
+  std::string (*note)(const Format& format, Extent extent) = nullptr;
+
+  std::string name_of(std::string_view module, std::string_view suffix) const;
 };
+
+using ModuleTensors = std::map<std::string, const StoredTensor*, std::less<>>;  // by suffix
+
+// What else is known of a module whose bytes do not say everything.
+struct Evidence {
+  const ModelConfig& config;
+  bool single_file = false;     // the model is one file, not a folder
+  std::optional<bool> tiles{};  // of the file's block scales, where shapes of some of them tell: in tiles, or rows
+  std::function<std::string(const StoredTensor&)> text;     // the bytes of a small tensor
+  std::function<const Json*(std::string_view)> layer_note;  // of a module, in the metadata "_quantization_metadata"
+};
+// A dialect knows the module for its own, by other signs than shapes; then no other dialect is asked.
+struct Claim {
+  std::string_view format{};               // it is this one and no other; "": any that fits
+  std::optional<GridOrder> scale_order{};  // instead of the spelling's
+  std::optional<Extent> logical{};         // of the weight, where padding hides it
+  std::string refusal{};                   // why it cannot be read; "": it can
+};
+// True where a grid of scales could stand there in whole tiles of 128 x 4.
+bool has_tiles(const StoredTensor& scales, Extent grid);
 
 // The scales of an attention layer's KV cache: names after the layer's ("k_proj.k_scale"), and dtypes, the first that
 // holds the number being written. Empty: the dialect says nothing of them, and they stay as they are.
@@ -67,12 +106,19 @@ struct Dialect {
   std::unique_ptr<Declaration> (*read_declaration)(const ModelConfig& config);
   // Writes the dialect's declaration of a model into its configuration files. Null: nothing is declared.
   void (*write_declaration)(const WrittenModel& model, ModelConfig& config);
+  // Whether the module is this dialect's whatever its shapes say. Null: shapes and names decide.
+  std::optional<Claim> (*claim)(std::string_view module, const ModuleTensors& tensors,
+                                const Evidence& evidence) = nullptr;
+  bool only_claimed = false;   // it reads what it claims and nothing else
+  bool only_declared = false;  // its spellings are another dialect's too: it reads where the configuration names it
+  bool declares_in_metadata = false;  // write_declaration() sets ModelConfig::metadata, of every file written
+  std::string_view kin{};             // a dialect whose declaration is no contradiction of this one's tensors
+  // Tensors that mark a file as this dialect's and belong to no module, by the last part of their names.
+  std::string_view markers{};
 };
 
 std::span<const Dialect* const> all_dialects();      // one per file of io/dialects/
 const Dialect& find_dialect(std::string_view name);  // throws kNotFound, listing the names
-
-using ModuleTensors = std::map<std::string, const StoredTensor*, std::less<>>;  // by suffix
 
 struct Complaint {
   Errc code;
@@ -87,6 +133,8 @@ struct Reading {
   Format format{};
   Extent extent{};
   Sense sense = Sense::kMultiply;
+  std::int64_t experts = 0;                  // of a bank: `extent` is of each; 0: one matrix
+  Grid codes{}, scales{};                    // of the first expert; units: bytes of codes or dense numbers, scales
   std::vector<Complaint> complaints{};       // empty: every tensor of the module is explained
   std::optional<DeclaredScheme> declared{};  // what the configuration claims of the module
 };
@@ -94,10 +142,15 @@ struct Reading {
 // The best reading of a module's tensors, those of its name `base`; nothing where none of them is a weight.
 // With no complaints it is certain: every other reading without complaints decodes to the same values (else that is a
 // complaint of kCorrupt that names both). With complaints it is the nearest one, and they say what is wrong with it.
-std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors, const Declaration* declared);
+std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors, const Declaration* declared,
+                                   const Evidence& evidence);
 
-// True of a suffix that some dialect gives a meaning: "weight_scale". The rest of a name before it is a module.
-bool is_module_suffix(std::string_view suffix);
+// Splits the name of a tensor into its module and a suffix that some dialect gives a meaning: "weight_scale",
+// "_blocks", or "" of a bank that is its own codes ("experts.gate_up_proj"). Nothing: it is no module's.
+struct ModuleSuffix {
+  std::string_view module, suffix;
+};
+std::optional<ModuleSuffix> split_module_suffix(std::string_view tensor);
 // True where the suffix is of scales (block, global or activation): alone, such a tensor is an orphan.
 bool is_scale_suffix(std::string_view suffix);
 // The dialect's spelling of a format, or null where it cannot say it.

@@ -30,7 +30,7 @@ bool is_side_file(const std::filesystem::directory_entry& entry) {
 ModelOutput::ModelOutput(const Checkpoint& from, const std::string& out, ModelPlan plan)
     : from_(from), plan_(std::move(plan)), folder_(out) {
   ShardOptions options;
-  for (const auto& [key, value] : plan_.metadata) options.metadata[key] = value;
+  for (const auto& [key, value] : plan_.config.metadata) options.metadata[key] = value;
   if (!plan_.globals.empty()) options.metadata[std::string(kGlobalsKey)] = plan_.globals.text();
   writer_ = std::make_unique<ShardedWriter>(folder_.path(), plan_.tensors, options);
 }
@@ -89,8 +89,8 @@ void run_jobs(ThreadPool& pool, std::size_t count, const std::function<void(std:
   if (error) std::rethrow_exception(error);
 }
 
-std::int64_t stripe_rows(const Format& format, Extent extent, int bits_per_element) {
-  const std::int64_t step = format.block.rows == 0 ? 1 : block_in(format, extent).rows;
+std::int64_t stripe_rows(const Format& format, Extent extent, int bits_per_element, std::int64_t granule) {
+  const std::int64_t step = std::max(granule, format.block.rows == 0 ? 1 : block_in(format, extent).rows);
   const std::int64_t row = std::max<std::int64_t>(1, extent.cols * bits_per_element / 8);
   const std::int64_t rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(kPiece) / row);
   return std::max(step, rows / step * step);

@@ -14,9 +14,8 @@ namespace tessera {
 
 struct ModelPlan {
   std::vector<PlannedTensor> tensors;
-  ModelConfig config;     // to be written: config.json, and hf_quant_config.json where it is not null
+  ModelConfig config;     // to be written: config.json, hf_quant_config.json where it is not null, and metadata
   StoredGlobals globals;  // originals that travel in metadata
-  std::map<std::string, std::string> metadata{};
 };
 
 class ModelOutput final {
@@ -42,6 +41,7 @@ void copy_tensor(const Container& from, const StoredTensor& tensor, std::string_
 void run_jobs(ThreadPool& pool, std::size_t count, const std::function<void(std::size_t)>& job);
 
 // Rows that one piece of work takes of a matrix: about 2 MiB, whole blocks of the format.
-std::int64_t stripe_rows(const Format& format, Extent extent, int bits_per_element);
+// `granule`: a multiple of the block's rows that stripes begin at.
+std::int64_t stripe_rows(const Format& format, Extent extent, int bits_per_element, std::int64_t granule = 1);
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include "tessera/io/module_names.h"
 #include "tessera/kernels/quantize.h"
 #include "tessera/weights/dequantize_checkpoint.h"
+#include "tessera/weights/expert_bias.h"
 #include "tessera/weights/fusion.h"
 #include "tessera/weights/model_output.h"
 #include "tessera/weights/spelled.h"
@@ -26,6 +27,7 @@ struct Job {
   // The maximum of the whole comes before the first code.
   bool needs_amax() const { return spelled.format.has_global || spelled.format.block.rows == 0; }
   const StoredTensor& source() const { return *module->codes; }
+  std::uint64_t bytes() const { return module->bytes(); }  // of the dense weight
 };
 
 using Group = std::vector<std::size_t>;  // jobs whose weights share one global
@@ -71,7 +73,7 @@ std::vector<Job> plan_jobs(const Checkpoint& in, const QuantizeOptions& options,
   std::vector<std::string> names;
   std::vector<const Module*> modules;
   for (const Module& m : in.modules()) {
-    if (m.codes->shape.size() != 2 || !m.codes->name.ends_with(".weight")) continue;
+    if (!m.is_matrix() || (m.bank.empty() && !m.codes->name.ends_with(".weight"))) continue;
     names.push_back(m.name);
     modules.push_back(&m);
   }
@@ -80,7 +82,7 @@ std::vector<Job> plan_jobs(const Checkpoint& in, const QuantizeOptions& options,
   for (std::size_t i = 0; i < modules.size(); ++i) {
     if (rules[i] == nullptr || rules[i]->weight.is_dense()) continue;
     const Format& format = rules[i]->weight;
-    const Extent extent{modules[i]->codes->shape[0], modules[i]->codes->shape[1]};
+    const Extent extent = modules[i]->reading.extent;
     if (const std::string why = misfit(format, extent); !why.empty()) {
       const std::string message =
           fmt::format("{} ({} x {}) cannot be {}: {}", names[i], extent.rows, extent.cols, format_label(format), why);
@@ -93,8 +95,16 @@ std::vector<Job> plan_jobs(const Checkpoint& in, const QuantizeOptions& options,
                            : options.writer != nullptr
                                ? *options.writer
                                : find_writer(options.dialect->writer.empty() ? "nearest" : options.dialect->writer);
-    std::optional<Spelled> spelled = spell(*options.dialect, names[i], format, extent,
-                                           writer.scales_in_source ? modules[i]->codes->dtype : DType::kF32);
+    std::optional<Spelled> spelled =
+        spell(*options.dialect, names[i], format, extent,
+              writer.scales_in_source ? modules[i]->codes->dtype : DType::kF32, experts_of(in, *modules[i]));
+    if (!spelled && options.recipe.is_plain() && find_spelling(*options.dialect, format) != nullptr) {
+      report.warnings.push_back(
+          {"left_dense", names[i],
+           fmt::format("{} stays {}: {} says {} of experts that stand in one tensor alone", names[i],
+                       modules[i]->codes->type, options.dialect->name, format_label(format))});
+      continue;
+    }
     require(spelled.has_value(), Errc::kUnsupported,
             "the dialect {} has no spelling for {} ({}); `tessera dialects` lists what each can say",
             options.dialect->name, format_label(format), rules[i]->source);
@@ -110,27 +120,40 @@ std::vector<Job> plan_jobs(const Checkpoint& in, const QuantizeOptions& options,
   return jobs;
 }
 
+// Its experts leave a bank together.
+void require_whole_bank(const Checkpoint& in, const std::vector<const Job*>& jobs) {
+  const Module& first = *jobs.front()->module;
+  if (first.bank.empty()) return;
+  const Bank& bank = *in.find_bank(first.bank);
+  const std::size_t all = static_cast<std::size_t>(bank.experts) * bank.parts.size();
+  require(
+      jobs.size() == all, Errc::kInvalid,
+      "the recipe quantizes {} of the {} weights in {}, {} the first: they stand in one tensor, so it is all or none",
+      jobs.size(), all, bank.name, first.name);
+}
+
 WrittenModel declared_model(const Checkpoint& in, const std::vector<Job>& jobs) {
   std::vector<WrittenModule> quantized;
   for (const Job& job : jobs) {
     const bool dynamic = format_family(job.spelled.format) == "FP8";
-    quantized.push_back(
-        {job.module->name, job.spelled.format, dynamic ? ActivationScheme::kDynamic : ActivationScheme::kNone});
+    quantized.push_back({job.module->name, job.spelled.format,
+                         dynamic ? ActivationScheme::kDynamic : ActivationScheme::kNone, job.spelled.extent});
   }
   return written_model(in, std::move(quantized), CacheScales::kAbsent);
 }
 
-// The maximum of magnitudes of rows [row, ...) of a stored matrix. Throws kInvalid at the first number that is not
+// The maximum of magnitudes of rows [row, ...) of a dense matrix. Throws kInvalid at the first number that is not
 // finite.
-float finite_amax(Stream& stream, const Tensor& x, const StoredTensor& tensor, std::int64_t row) {
+float finite_amax(Stream& stream, const Tensor& x, const Module& m, std::int64_t row) {
   const float amax = observe(stream, x).tensor;
   if (is_finite(amax)) return amax;
-  const std::int64_t cols = tensor.shape[1];
+  const std::int64_t cols = x.extent().cols;
   std::int64_t i = 0;
   while (i + 1 < x.count() && is_finite(element_as_float(x, i))) ++i;
-  Error error(Errc::kInvalid, fmt::format("{}[{}, {}] is {}: a weight that is not finite cannot be quantized",
-                                          tensor.name, row + i / cols, i % cols, element_as_float(x, i)));
-  error.in_tensor(tensor.name);
+  const std::string name = m.bank.empty() ? m.codes->name : m.name;
+  Error error(Errc::kInvalid, fmt::format("{}[{}, {}] is {}: a weight that is not finite cannot be quantized", name,
+                                          row + i / cols, i % cols, element_as_float(x, i)));
+  error.in_tensor(m.codes->name);
   throw error;
 }
 
@@ -138,18 +161,18 @@ float finite_amax(Stream& stream, const Tensor& x, const StoredTensor& tensor, s
 void observe_group(Stream& stream, const Checkpoint& in, std::vector<Job>& jobs, const Group& group, bool hold,
                    Progress& progress) {
   std::uint64_t bytes = 0;
-  for (const std::size_t i : group) bytes += jobs[i].source().bytes;
+  for (const std::size_t i : group) bytes += jobs[i].bytes();
   float largest = 0;
   for (const std::size_t i : group) {
     Job& job = jobs[i];
     if (!job.needs_amax()) continue;
     if (hold && bytes <= kHeldBytes) {
-      job.held = read_stored_rows(in.container(), job.source(), 0, job.spelled.extent.rows);
-      job.amax = finite_amax(stream, job.held, job.source(), 0);
+      job.held = in.load_dense_rows(*job.module, 0, job.spelled.extent.rows);
+      job.amax = finite_amax(stream, job.held, *job.module, 0);
     } else {
-      job.amax = stored_amax(stream, in.container(), job.source());
+      job.amax = dense_amax(stream, in, *job.module);
     }
-    progress.add(job.source().bytes);
+    progress.add(job.bytes());
     if (job.spelled.format.has_global) largest = larger_maximum(largest, job.amax);
   }
   for (const std::size_t i : group)
@@ -176,6 +199,26 @@ void resolve_global(Job& job) {
   if (f.has_global) job.global = {job.writer->global(f, job.amax, source), job.writer->sense};
 }
 
+// Some exporters divide by the zero maximum of a block of zeros and store NaN. Such blocks get the scale 1 and codes of
+// 0: what they hold is 0, and readers take it. True where there were any.
+bool mend_zero_blocks(QuantizedTensor& q) {
+  if (q.format.scale != kE8M23) return false;
+  const Extent grid = scale_extent(q.format, q.extent);
+  const Block block = block_in(q.format, q.extent);
+  bool mended = false;
+  for (std::int64_t i = 0; i < grid.count(); ++i) {
+    float& scale = q.scales.as<float>()[i];
+    if (scale > 0) continue;
+    mended = true;
+    scale = 1;
+    const std::int64_t row = i / grid.cols * block.rows, col = i % grid.cols * block.cols;
+    for (std::int64_t r = row; r < std::min(row + block.rows, q.extent.rows); ++r)
+      std::fill_n(q.codes.as<std::uint8_t>() + r * q.extent.cols + col, std::min(block.cols, q.extent.cols - col),
+                  std::uint8_t{0});
+  }
+  return mended;
+}
+
 // Whether the original of a global travels in the files' metadata, which stand before the first byte of a weight: then
 // every maximum comes before the files are made.
 bool keeps_originals(const std::vector<Job>& jobs) {
@@ -190,27 +233,27 @@ void keep_originals(const std::vector<Job>& jobs, ModelPlan& plan) {
       plan.globals.keep(job.spelled.global_name(), job.global);
 }
 
-void quantize_module(Stream& stream, const Checkpoint& in, const Job& job, const RandomKey& key, ShardedWriter& writer,
+void quantize_module(Stream& stream, const Checkpoint& in, Job& job, const RandomKey& key, ShardedWriter& writer,
                      Progress& progress) {
   const StoredTensor& source = job.source();
   const Spelled& p = job.spelled;
   const OperandSpec spec{p.format, job.writer};
-  const std::int64_t step = stripe_rows(p.format, p.extent, dtype_bits(source.dtype));
+  const std::string stream_name = job.module->bank.empty() ? source.name : job.module->name + ".weight";
+  const std::int64_t step = stripe_rows(p.format, p.extent, dtype_bits(source.dtype), p.row_granule());
   for (std::int64_t row = 0; row < p.extent.rows; row += step) {
     const std::int64_t end = std::min(row + step, p.extent.rows);
     QuantizeContext where{
-        .whole = p.extent, .row = row, .maxima = Maxima{job.amax}, .key = {key.seed, hash_name(source.name)}};
+        .whole = p.extent, .row = row, .maxima = Maxima{job.amax}, .key = {key.seed, hash_name(stream_name)}};
     if (p.format.block.rows == 0) where.maxima->blocks = {job.amax};
     try {
-      const Tensor x =
-          job.held.bytes() > 0 ? job.held.slice(row, end) : read_stored_rows(in.container(), source, row, end);
-      const QuantizedTensor q = quantize(stream, x, spec, where);
-      if (p.format.block.rows == 0 && row > 0) {  // the one scale is written already
-        writer.write(p.codes_name(), static_cast<std::uint64_t>(row * row_bytes(p.format, p.extent.cols)),
-                     q.codes.span());
-      } else {
-        write_rows(writer, p, q, row);
-      }
+      const Tensor x = job.held.bytes() > 0 ? job.held.slice(row, end) : in.load_dense_rows(*job.module, row, end);
+      QuantizedTensor q = quantize(stream, x, spec, where);
+      if (mend_zero_blocks(q) && !job.warning)
+        job.warning = {"zero_blocks", source.name,
+                       fmt::format("{} has blocks that are all zero, for which writer '{}' gives scales that no reader "
+                                   "takes; their scale is 1",
+                                   source.name, job.writer->name)};
+      write_rows(writer, p, q, row);
       if (row == 0 && p.format.has_global) write_global(writer, p, across_sense(job.global, p.spelling->sense));
     } catch (Error& e) {
       e.in_tensor(source.name).add_note(fmt::format("quantizing {} (rows {} to {})", source.name, row, end));
@@ -222,22 +265,13 @@ void quantize_module(Stream& stream, const Checkpoint& in, const Job& job, const
 
 }  // namespace
 
-Tensor read_stored_rows(const Container& container, const StoredTensor& tensor, std::int64_t begin, std::int64_t end) {
-  const std::int64_t cols = tensor.shape.back();
-  Tensor rows(tensor.dtype, {end - begin, cols});
-  container.read(tensor,
-                 static_cast<std::uint64_t>(begin * cols) * static_cast<std::uint64_t>(dtype_bits(tensor.dtype)) / 8,
-                 rows.span());
-  return rows;
-}
-
-float stored_amax(Stream& stream, const Container& container, const StoredTensor& tensor) {
-  const Extent extent{tensor.shape[0], tensor.shape[1]};
-  const std::int64_t step = stripe_rows(Format{.block = {1, 1}}, extent, dtype_bits(tensor.dtype));
+float dense_amax(Stream& stream, const Checkpoint& in, const Module& m) {
+  const Extent extent = m.reading.extent;
+  const std::int64_t step = stripe_rows(Format{.block = {1, 1}}, extent, dtype_bits(m.codes->dtype));
   float largest = 0;
   for (std::int64_t row = 0; row < extent.rows; row += step) {
-    const Tensor x = read_stored_rows(container, tensor, row, std::min(row + step, extent.rows));
-    largest = larger_maximum(largest, finite_amax(stream, x, tensor, row));
+    const Tensor x = in.load_dense_rows(m, row, std::min(row + step, extent.rows));
+    largest = larger_maximum(largest, finite_amax(stream, x, m, row));
   }
   return largest;
 }
@@ -248,6 +282,7 @@ QuantizeReport quantize_checkpoint(Stream& stream, const Checkpoint& in, const s
   require(in.container().kind() != Container::Kind::kGguf, Errc::kInvalid,
           "{} is a GGUF file: `tessera dequantize` makes a folder of it, which can be quantized",
           in.container().path());
+  require_written(*options.dialect);
   in.require_usable();
   require_dense(in);
   QuantizeReport report;
@@ -256,31 +291,38 @@ QuantizeReport quantize_checkpoint(Stream& stream, const Checkpoint& in, const s
           in.container().path());
   ModelPlan plan{.tensors = {}, .config = in.config(), .globals = {}};
   erase_declarations(plan.config);
-  std::map<const StoredTensor*, const Job*> job_of;
-  for (const Job& job : jobs) job_of[job.module->codes] = &job;
+  std::map<const StoredTensor*, std::vector<const Job*>> jobs_of;  // a bank's are many
+  ExpertBiases biases;
+  for (const Job& job : jobs) {
+    jobs_of[job.module->codes].push_back(&job);
+    biases.add(in, *job.module, job.spelled);
+  }
+  plan.tensors = biases.planned();
   std::uint64_t work = 0;
   std::vector<const StoredTensor*> copied;
   for (const StoredTensor& t : in.container().tensors()) {
-    const auto it = job_of.find(&t);
-    const std::size_t first = plan.tensors.size();
-    if (it == job_of.end()) {
+    const auto it = jobs_of.find(&t);
+    report.bytes_before += t.bytes;
+    work += t.bytes;
+    if (it == jobs_of.end()) {
+      if (biases.moves(t)) continue;
       copied.push_back(&t);
       plan.tensors.push_back({t.name, t.dtype, t.shape, in.place(t).module});
-    } else {
-      for (PlannedTensor& p : planned_tensors(it->second->spelled)) plan.tensors.push_back(std::move(p));
-      if (it->second->needs_amax()) work += t.bytes;
+      continue;
     }
-    std::uint64_t after = 0;
-    for (std::size_t i = first; i < plan.tensors.size(); ++i) after += planned_bytes(plan.tensors[i]);
-    if (it != job_of.end())
-      report.quantized.push_back({it->second->module->name, format_label(it->second->spelled.format),
-                                  std::string(it->second->writer->name), it->second->spelled.extent, t.bytes, after});
-    report.bytes_before += t.bytes;
-    report.bytes_after += after;
-    work += t.bytes;
+    require_whole_bank(in, it->second);
+    for (const Job* job : it->second) {
+      for (PlannedTensor& p : planned_tensors(job->spelled)) plan.tensors.push_back(std::move(p));
+      if (job->needs_amax()) work += job->bytes();
+      report.quantized.push_back({job->module->name, format_label(job->spelled.format), std::string(job->writer->name),
+                                  job->spelled.extent, job->bytes(), stored_bytes(job->spelled)});
+    }
   }
-  if (options.dialect->write_declaration != nullptr && plan.config.config.is_object())
-    options.dialect->write_declaration(declared_model(in, jobs), plan.config);
+  for (const PlannedTensor& p : plan.tensors) report.bytes_after += planned_bytes(p);
+  WrittenModel declared = declared_model(in, jobs);
+  for (const StoredTensor* t : copied) declared.plain.push_back(t->name);
+  for (const PlannedTensor& bias : biases.planned()) declared.plain.push_back(bias.name);
+  declare(*options.dialect, declared, plan.config);
   Progress progress("quantizing", work, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever,
                     options.check);
   std::vector<std::string> names;
@@ -304,6 +346,7 @@ QuantizeReport quantize_checkpoint(Stream& stream, const Checkpoint& in, const s
     keep_originals(jobs, plan);
   }
   ModelOutput output(in, out, std::move(plan));
+  biases.write(in, output.writer());
   run_jobs(stream.pool(), groups.size() + copied.size(), [&](std::size_t g) {
     if (g >= groups.size()) {
       const StoredTensor& t = *copied[g - groups.size()];

@@ -38,10 +38,8 @@ struct QuantizeReport {
 QuantizeReport quantize_checkpoint(Stream& stream, const Checkpoint& in, const std::string& out,
                                    const QuantizeOptions& options);
 
-// The maximum of magnitudes of a dense stored matrix, read in stripes. Throws kInvalid at the first number that is not
-// finite, naming tensor and place.
-float stored_amax(Stream& stream, const Container& container, const StoredTensor& tensor);
-// Rows [begin, end) of a dense stored matrix.
-Tensor read_stored_rows(const Container& container, const StoredTensor& tensor, std::int64_t begin, std::int64_t end);
+// The maximum of magnitudes of a dense module, read in stripes. Throws kInvalid at the first number that is not finite,
+// naming tensor and place.
+float dense_amax(Stream& stream, const Checkpoint& in, const Module& module);
 
 }  // namespace tessera

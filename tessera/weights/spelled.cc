@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tessera/base/error.h"
+#include "tessera/io/module_names.h"
 
 namespace tessera {
 namespace {
@@ -56,37 +57,113 @@ Shape one_shape_of(const Spelling& s) { return s.one_shape == ScaleShape::kOne ?
 
 }  // namespace
 
-std::optional<Spelled> spell(const Dialect& dialect, std::string module, const Format& format, Extent extent,
-                             DType stored_scale) {
+std::int64_t Spelled::row_granule() const {
+  const std::int64_t block = format.block.rows == 0 ? 1 : block_in(format, extent).rows;
+  return scales.order == GridOrder::kTiles ? round_up(128, block) : block;
+}
+
+std::optional<Spelled> spell(const Dialect& dialect, const std::string& module, const Format& format, Extent extent,
+                             DType stored_scale, std::int64_t experts) {
   const Spelling* s = format.is_scaled() ? find_spelling(dialect, format) : nullptr;
-  if (s == nullptr) return {};
-  return Spelled{std::move(module), s, format, extent, scale_dtype_of(*s, format, stored_scale)};
+  const std::optional<BankPlace> place = s != nullptr && s->glued ? bank_place(module) : std::nullopt;
+  if (s == nullptr || (s->glued && (!place || experts == 0))) return {};
+  Spelled p{module, s, format, extent, scale_dtype_of(*s, format, stored_scale)};
+  const Extent padded{round_up(extent.rows, s->padding.rows), round_up(extent.cols, s->padding.cols)};
+  const Extent grid = scale_extent(format, padded);
+  p.codes.stored = {padded.rows, row_bytes(format, padded.cols)};
+  p.scales = {.order = s->scale_order, .stored = grid};
+  if (s->scale_order == GridOrder::kTiles)
+    p.scales.stored = {round_up(grid.rows, 128), round_up(grid.cols, s->scale_padding)};
+  if (!place) return p;
+  p.module = place->bank;
+  p.experts = experts;
+  p.part = place->part;
+  for (Grid* g : {&p.codes, &p.scales}) {  // gate and up in every second row, as gpt-oss has them
+    g->stored.rows *= place->parts;
+    g->origin = place->expert * g->stored.count();
+    g->first_row = place->part;
+    g->row_step = place->parts;
+  }
+  return p;
+}
+
+std::int64_t experts_of(const Checkpoint& in, const Module& m) {
+  if (!m.bank.empty()) return m.reading.experts;
+  const std::optional<ExpertName> name = expert_name(m.name);
+  if (!name) return 0;
+  std::int64_t count = 0;
+  while (in.find(fmt::format("{}.{}.{}", name->bank, count, name->part)) != nullptr) ++count;
+  return name->index < count ? count : 0;
+}
+
+std::uint64_t stored_bytes(const Spelled& p) {
+  return static_cast<std::uint64_t>(code_bytes(p.format, p.extent) +
+                                    scale_extent(p.format, p.extent).count() * (dtype_bits(p.scale_dtype) / 8) +
+                                    (p.format.has_global ? 4 : 0));
 }
 
 std::vector<PlannedTensor> planned_tensors(const Spelled& p) {
+  if (!p.plans_tensors()) return {};
   const Spelling& s = *p.spelling;
   const DType codes = *find_dtype(words_of(s.codes_dtypes).front());
-  const std::int64_t width = dtype_bits(codes) == 8 ? row_bytes(p.format, p.extent.cols) : p.extent.cols;
-  std::vector<PlannedTensor> plan{
-      {p.codes_name(), codes, {p.extent.rows, width}, p.module},
-      {p.scales_name(), p.scale_dtype, scale_shape_of(s, scale_extent(p.format, p.extent)), p.module}};
-  if (p.format.has_global) plan.push_back({p.global_name(), DType::kF32, one_shape_of(s), p.module});
+  Shape shape{p.codes.stored.rows, p.codes.stored.cols * 8 / dtype_bits(codes)};
+  Shape scale_shape = p.scales.order == GridOrder::kTiles || p.experts > 0
+                          ? Shape{p.scales.stored.rows, p.scales.stored.cols}
+                          : scale_shape_of(s, scale_extent(p.format, p.extent));
+  if (s.flat_tiles && p.scales.order == GridOrder::kTiles)
+    scale_shape = {p.scales.stored.rows / 4, p.scales.stored.cols * 4};
+  if (s.blocks_axis) {
+    shape.back() /= p.format.block.cols / 2;
+    shape.push_back(p.format.block.cols / 2);
+  }
+  if (p.experts > 0) {
+    shape.insert(shape.begin(), p.experts);
+    scale_shape.insert(scale_shape.begin(), p.experts);
+  }
+  std::vector<PlannedTensor> plan{{p.codes_name(), codes, shape, p.module},
+                                  {p.scales_name(), p.scale_dtype, scale_shape, p.module}};
+  if (p.format.has_global && !s.global.empty())
+    plan.push_back({p.global_name(), DType::kF32, one_shape_of(s), p.module});
   if (p.has_activation) plan.push_back({p.activation_name(), p.activation_dtype, one_shape_of(s), p.module});
+  if (s.note != nullptr) {
+    const std::string note = s.note(p.format, p.extent);
+    plan.push_back({p.note_name(), DType::kU8, {static_cast<std::int64_t>(note.size())}, p.module});
+  }
   return plan;
 }
 
-void write_rows(ShardedWriter& writer, const Spelled& p, const QuantizedTensor& q, std::int64_t begin) {
-  const Block block = block_in(p.format, p.extent);
-  TESSERA_ASSERT(begin % block.rows == 0);
-  writer.write(p.codes_name(), static_cast<std::uint64_t>(begin * row_bytes(p.format, p.extent.cols)), q.codes.span());
-  const std::int64_t scale_row = begin / block.rows, cols = scale_extent(p.format, p.extent).cols;
-  const std::size_t width = static_cast<std::size_t>(dtype_bits(p.scale_dtype)) / 8;
-  const std::uint64_t at = static_cast<std::uint64_t>(scale_row * cols) * width;
-  if (width == 1 || (p.scale_dtype == DType::kF32 && q.scales.dtype() == DType::kF32)) {
-    writer.write(p.scales_name(), at, q.scales.span());
+namespace {
+
+// Rows [first, first + part.rows) of a grid into their tensor, with the padding that follows them.
+void write_grid(ShardedWriter& writer, const std::string& name, const Grid& g, std::size_t unit, Extent part,
+                std::int64_t first, bool last, std::span<const std::byte> rows) {
+  const auto at = [&](std::int64_t index) { return static_cast<std::uint64_t>(index) * unit; };
+  if (g.order == GridOrder::kRows && g.row_step == 1 && part.cols == g.stored.cols &&
+      (!last || first + part.rows == g.stored.rows))
+    return writer.write(name, at(g.index(first, 0)), rows);
+  if (g.order == GridOrder::kRows && g.row_step > 1) {  // every row on its own: others' rows are between them
+    for (std::int64_t r = 0; r < part.rows; ++r)
+      writer.write(name, at(g.index(first + r, 0)), rows.subspan(at(r * part.cols), at(part.cols)));
     return;
   }
+  UnitRange range = units_of(g, part, first);
+  range.begin = g.order == GridOrder::kRows ? g.index(first, 0) : range.begin;
+  range.end = last                          ? g.origin + g.stored.count()
+              : g.order == GridOrder::kRows ? g.index(first + part.rows, 0)
+                                            : range.end;
+  std::vector<std::byte> stored(static_cast<std::size_t>(range.end - range.begin) * unit);
+  put_grid(rows, g, unit, part, first, stored, range);
+  writer.write(name, at(range.begin), stored);
+}
+
+// Block scales as they stand on disk.
+std::vector<std::byte> stored_scales(const Spelled& p, const QuantizedTensor& q) {
+  const std::size_t width = static_cast<std::size_t>(dtype_bits(p.scale_dtype)) / 8;
   std::vector<std::byte> bytes(static_cast<std::size_t>(q.scales.count()) * width);
+  if (width == 1 || (p.scale_dtype == DType::kF32 && q.scales.dtype() == DType::kF32)) {
+    std::memcpy(bytes.data(), q.scales.span().data(), bytes.size());
+    return bytes;
+  }
   for (std::int64_t i = 0; i < q.scales.count(); ++i) {
     const float value = q.scales.dtype() == DType::kF32 ? q.scales.as<float>()[i]
                                                         : decode(p.format.scale, q.scales.as<std::uint8_t>()[i]);
@@ -98,7 +175,31 @@ void write_rows(ShardedWriter& writer, const Spelled& p, const QuantizedTensor& 
       std::memcpy(&bytes[to], &half, 2);
     }
   }
-  writer.write(p.scales_name(), at, bytes);
+  return bytes;
+}
+
+}  // namespace
+
+void write_rows(ShardedWriter& writer, const Spelled& p, const QuantizedTensor& q, std::int64_t begin) {
+  TESSERA_ASSERT(begin % p.row_granule() == 0);
+  const bool last = begin + q.extent.rows == p.extent.rows;
+  const Extent part{q.extent.rows, row_bytes(p.format, p.extent.cols)};
+  if (p.spelling->high_nibble_first) {
+    std::vector<std::byte> swapped(q.codes.span().begin(), q.codes.span().end());
+    for (std::byte& b : swapped) b = (b << 4) | (b >> 4);
+    write_grid(writer, p.codes_name(), p.codes, 1, part, begin, last, swapped);
+  } else {
+    write_grid(writer, p.codes_name(), p.codes, 1, part, begin, last, q.codes.span());
+  }
+  if (p.format.block.rows != 0 || begin == 0) {
+    const Extent grid = scale_extent(q.format, q.extent);
+    const std::int64_t first = p.format.block.rows == 0 ? 0 : begin / block_in(p.format, p.extent).rows;
+    write_grid(writer, p.scales_name(), p.scales, static_cast<std::size_t>(dtype_bits(p.scale_dtype)) / 8, grid, first,
+               last || p.format.block.rows == 0, stored_scales(p, q));
+  }
+  if (begin != 0 || p.spelling->note == nullptr) return;
+  const std::string note = p.spelling->note(p.format, p.extent);
+  writer.write(p.note_name(), 0, std::as_bytes(std::span(note)));
 }
 
 void write_global(ShardedWriter& writer, const Spelled& p, float global) {

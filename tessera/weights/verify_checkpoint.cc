@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "tessera/base/error.h"
@@ -128,29 +130,47 @@ class Verifier final {
     run_jobs(stream.pool(), modules.size(), [&](std::size_t i) {
       Stream own(kCpu, 1);
       own.set_cpu_tier(stream.cpu_tier());
-      const StoredTensor& weight = original_of(*modules[i]);
-      amax_[i] = stored_amax(own, original_.container(), weight);
-      progress.add(weight.bytes);
+      const Module& weight = original_of(*modules[i]);
+      amax_[i] = dense_amax(own, original_, weight);
+      progress.add(weight.bytes());
     });
     alone_ = amax_;
+    elsewhere_.resize(modules.size());
     std::vector<std::string> names;
     for (const Module* m : modules) names.push_back(m->name);
     for (const Dialect* dialect : all_dialects()) {
       for (const std::vector<std::size_t>& group : fusion_groups(names, *dialect)) {
         float largest = 0;
-        for (const std::size_t i : group)
-          if (modules[i]->reading.dialect == dialect) largest = larger_maximum(largest, alone_[i]);
-        for (const std::size_t i : group)
+        for (const std::size_t i : group) largest = larger_maximum(largest, alone_[i]);
+        for (const std::size_t i : group) {
           if (modules[i]->reading.dialect == dialect) amax_[i] = largest;
+          elsewhere_[i].insert(largest);  // it may have been converted from that dialect
+        }
       }
     }
+    // The experts of a bank that has one global.
+    std::map<const StoredTensor*, float> shared;
+    const auto shares = [&](std::size_t i) {
+      return !modules[i]->bank.empty() && modules[i]->global_tensor != nullptr &&
+             modules[i]->global_tensor->elements() == 1;
+    };
+    for (std::size_t i = 0; i < modules.size(); ++i)
+      if (shares(i)) {
+        float& largest = shared[modules[i]->global_tensor];
+        largest = larger_maximum(largest, alone_[i]);
+      }
+    for (std::size_t i = 0; i < modules.size(); ++i)
+      if (shares(i)) amax_[i] = shared[modules[i]->global_tensor];
   }
 
   ModuleVerdict judge(Stream& stream, const Module& m, std::size_t index) const {
     std::vector<Candidate> candidates;
-    // The fusion group's maximum first; then the weight's own, for exporters that do not group.
+    // The maximum of its dialect's fusion group first; then the weight's own, for exporters that do not group; then
+    // those of other dialects' groups.
     std::vector<float> maxima{amax_[index]};
     if (alone_[index] != amax_[index]) maxima.push_back(alone_[index]);
+    for (const float amax : elsewhere_[index])
+      if (std::find(maxima.begin(), maxima.end(), amax) == maxima.end()) maxima.push_back(amax);
     for (const float amax : maxima)
       for (const Writer* writer : writers_for(m)) candidates.push_back({writer, amax});
     Errors errors;
@@ -179,20 +199,20 @@ class Verifier final {
     return v;
   }
 
-  const StoredTensor& original_of(const Module& m) const {
-    const StoredTensor* t = original_.container().find(m.name + ".weight");
+  const Module& original_of(const Module& m) const {
     const Module* dense = original_.find(m.name);
-    if (t == nullptr && module_kind(m.name) == ModuleKind::kHead) {  // a head that the original ties to its embedding
+    if (dense == nullptr &&
+        module_kind(m.name) == ModuleKind::kHead) {  // a head that the original ties to its embedding
       for (const Module& other : original_.modules())
-        if (other.name.ends_with("embed_tokens")) t = (dense = &other)->codes;
+        if (other.name.ends_with("embed_tokens")) dense = &other;
     }
-    require(t != nullptr && dense != nullptr && !dense->is_quantized(), Errc::kNotFound,
+    require(dense != nullptr && !dense->is_quantized(), Errc::kNotFound,
             "{} has no dense weight {}.weight to verify against", original_.container().path(), m.name);
-    const Extent e = m.reading.extent;
-    require(t->shape.size() == 2 && t->shape[0] == e.rows && t->shape[1] == e.cols, Errc::kShape,
-            "{}.weight is [{}] in {}, and {} x {} here", m.name, fmt::join(t->shape, ", "),
-            original_.container().path(), e.rows, e.cols);
-    return *t;
+    const Extent e = m.reading.extent, found = dense->reading.extent;
+    require(dense->is_matrix() && found == e, Errc::kShape, "{} is {} x {} in {}, and {} x {} here",
+            dense->bank.empty() ? m.name + ".weight" : m.name, found.rows, found.cols, original_.container().path(),
+            e.rows, e.cols);
+    return *dense;
   }
 
  private:
@@ -223,11 +243,11 @@ class Verifier final {
   // Calls fn(row, rows of the original) down the module, in stripes.
   template <class Fn>
   void for_stripes(const Module& m, const Fn& fn) const {
-    const StoredTensor& source = original_of(m);
+    const Module& source = original_of(m);
     const Extent extent = m.reading.extent;
     const std::int64_t step = stripe_rows(m.reading.format, extent, 32);
     for (std::int64_t row = 0; row < extent.rows; row += step)
-      fn(row, read_stored_rows(original_.container(), source, row, std::min(row + step, extent.rows)));
+      fn(row, original_.load_dense_rows(source, row, std::min(row + step, extent.rows)));
   }
 
   QuantizedTensor quantize_stripe(Stream& stream, const Module& m, std::int64_t row, const Tensor& x,
@@ -273,6 +293,7 @@ class Verifier final {
   const Checkpoint& original_;
   const VerifyOptions& options_;
   std::vector<float> amax_, alone_;
+  std::vector<std::set<float>> elsewhere_;
 };
 
 // Every block scale of the module, in stripes.
@@ -308,14 +329,14 @@ VerifyReport verify_checkpoint(Stream& stream, const Checkpoint& model, const Ch
   for (const Module& m : model.modules()) {
     if (!m.is_quantized() || !m.reading.complaints.empty()) continue;
     modules.push_back(&m);
-    work += m.codes->bytes;
+    work += m.bytes();
   }
   std::vector<std::vector<Problem>> found(modules.size());
   Progress progress("verifying", original != nullptr ? work * 9 : work,
                     options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever, options.check);
   run_jobs(stream.pool(), modules.size(), [&](std::size_t i) {
     check_scales(model, *modules[i], found[i]);
-    progress.add(modules[i]->codes->bytes);
+    progress.add(modules[i]->bytes());
   });
   for (std::vector<Problem>& list : found) std::move(list.begin(), list.end(), std::back_inserter(report.problems));
   report.checked = modules.size();
@@ -339,7 +360,7 @@ VerifyReport verify_checkpoint(Stream& stream, const Checkpoint& model, const Ch
     Stream own(kCpu, 1);
     own.set_cpu_tier(stream.cpu_tier());
     report.modules[i] = verifier.judge(own, *modules[i], i);
-    progress.add(modules[i]->codes->bytes * 4);
+    progress.add(modules[i]->bytes() * 4);
   });
   for (const ModuleVerdict& v : report.modules)
     report.holds =

@@ -15,7 +15,7 @@ enum class Verdict : std::uint8_t {
   kScalesExact,  // its globals and block scales, and every code within one step of it
   kTransformed,  // near the original as far as rounding goes, as a whole and under each scale, or declared to be
                  // rotated or smoothed: not derivable from it
-  kWrong,  // anything else
+  kWrong,        // anything else
 };
 std::string_view verdict_name(Verdict verdict);  // "exact", "scales_exact", "transformed", "wrong"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tessera/base/error.h"
 #include "tessera/io/module_names.h"
 
 namespace tessera {
@@ -15,7 +16,7 @@ WrittenModel written_model(const Checkpoint& in, std::vector<WrittenModule> quan
   for (const Module& m : in.modules()) {
     const ModuleKind kind = module_kind(m.name);
     has_head = has_head || kind == ModuleKind::kHead;
-    const bool linear = m.codes->shape.size() == 2 && kind != ModuleKind::kEmbedding && kind != ModuleKind::kNorm;
+    const bool linear = m.is_matrix() && kind != ModuleKind::kEmbedding && kind != ModuleKind::kNorm;
     if (linear && !names.contains(m.name)) model.dense.push_back(m.name);
   }
   if (!has_head) {
@@ -23,6 +24,21 @@ WrittenModel written_model(const Checkpoint& in, std::vector<WrittenModule> quan
     std::sort(model.dense.begin(), model.dense.end());
   }
   return model;
+}
+
+void require_written(const Dialect& dialect) {
+  if (dialect.write_declaration != nullptr) return;
+  std::string written;
+  for (const Dialect* other : all_dialects())
+    if (other->write_declaration != nullptr) written.append(written.empty() ? "" : ", ").append(other->name);
+  fail(Errc::kUnsupported, "{} is only read; written are {}", dialect.name, written);
+}
+
+void declare(const Dialect& dialect, const WrittenModel& model, ModelConfig& config) {
+  const bool has_file = config.config.is_object();
+  if (!has_file && !dialect.declares_in_metadata) return;
+  dialect.write_declaration(model, config);
+  if (!has_file) config.config = Json();
 }
 
 }  // namespace tessera

@@ -11,4 +11,11 @@ namespace tessera {
 // loaders that quantize by class would take it for one of theirs.
 WrittenModel written_model(const Checkpoint& in, std::vector<WrittenModule> quantized, CacheScales cache_scales);
 
+// Throws kUnsupported of a dialect that is only read, listing those that are written.
+void require_written(const Dialect& dialect);
+
+// Writes the dialect's declaration into the model's configuration files, or its files' metadata; a model without a
+// configuration gets no config.json.
+void declare(const Dialect& dialect, const WrittenModel& model, ModelConfig& config);
+
 }  // namespace tessera

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "tessera/base/error.h"
 #include "tessera/kernels/quantize.h"
 #include "tessera/weights/convert_checkpoint.h"
+#include "tessera/weights/spelled.h"
 #include "tessera/weights/verify_checkpoint.h"
 #include "tests/support/fixture.h"
 #include "tests/support/sha256.h"
@@ -41,6 +43,23 @@ std::string canonical(std::string name) {  // of a module, or of its weight: pre
   return name;
 }
 
+// A bank's experts put together as its model has them unquantized.
+Tensor bank_values(Stream& stream, const Checkpoint& model, const Bank& bank) {
+  Tensor all(DType::kF32, {bank.experts * bank.extent.count()});
+  for (std::int64_t e = 0; e < bank.experts; ++e)
+    for (const BankPart& part : bank.parts) {
+      const Module& m = *model.find(expert_module(bank.name, e, part.name));
+      const Tensor values = dequantize(stream, model.load(m));
+      for (std::int64_t r = 0; r < part.rows; ++r)
+        for (std::int64_t c = 0; c < bank.extent.cols; ++c) {
+          const std::int64_t row = part.first_row + r * part.row_step;
+          const std::int64_t at = bank.dense_transposed ? c * bank.extent.rows + row : row * bank.extent.cols + c;
+          all.as<float>()[e * bank.extent.count() + at] = values.as<float>()[r * bank.extent.cols + c];
+        }
+    }
+  return all;
+}
+
 // Every weight that the exporter's own decoder read back, against ours.
 void expect_values(const Checkpoint& model, const Json& expected, bool by_value = false) {
   Stream stream(kCpu, 1);
@@ -48,6 +67,12 @@ void expect_values(const Checkpoint& model, const Json& expected, bool by_value 
   for (const Module& m : model.modules()) modules[canonical(m.name)] = &m;
   std::size_t checked = 0;
   for (const auto& [name, facts] : expected.find("weights")->as_object()) {
+    if (const Bank* bank = model.find_bank(name)) {
+      ++checked;
+      EXPECT_EQ(test::sha256_hex(bank_values(stream, model, *bank).span()), facts.find("sha256_f32")->as_string())
+          << name;
+      continue;
+    }
     const auto it = modules.find(canonical(name));
     ASSERT_NE(it, modules.end()) << name << " is no module";
     if (!it->second->is_quantized()) continue;
@@ -83,8 +108,8 @@ TEST_P(Exporter, BitsFollowFromTheOriginalWeights) {
   Stream stream(kCpu, 1);
   const VerifyReport report = verify_checkpoint(stream, model, &original, {});
   EXPECT_TRUE(report.holds);
-  // AutoRound's rule is not among the writers yet; its FP8 is the plain scale with codes from rounded weights.
-  const bool foreign = GetParam().starts_with("autoround-");
+  // AutoRound's FP8 has codes from weights that were rounded before (docs/formats/writers.md).
+  const bool foreign = GetParam().starts_with("autoround-") && GetParam().find("FP8") != std::string::npos;
   for (const ModuleVerdict& v : report.modules) {
     if (foreign)
       EXPECT_NE(v.verdict, Verdict::kWrong) << v.name;
@@ -129,9 +154,11 @@ TEST_P(Exporter, ConvertsEachWayAndBack) {
   ASSERT_NE(own, nullptr);
   std::size_t converted = 0;
   for (const Dialect* target : all_dialects()) {
-    const bool can = std::all_of(model.modules().begin(), model.modules().end(), [&](const Module& m) {
-      return !m.is_quantized() || find_spelling(*target, m.reading.format) != nullptr;
-    });
+    const bool can = target->write_declaration != nullptr &&
+                     std::all_of(model.modules().begin(), model.modules().end(), [&](const Module& m) {
+                       return !m.is_quantized() || spell(*target, m.name, m.reading.format, m.reading.extent,
+                                                         DType::kF32, experts_of(model, m));
+                     });
     const test::TemporaryFolder folder;
     if (!can) {
       EXPECT_THROW(convert_checkpoint(stream, model, folder / "there", {.dialect = target}), Error) << target->name;
@@ -139,7 +166,9 @@ TEST_P(Exporter, ConvertsEachWayAndBack) {
       continue;
     }
     ++converted;
-    convert_checkpoint(stream, model, folder / "there", {.dialect = target});
+    std::set<std::string> dropped;
+    for (const ContainerWarning& w : convert_checkpoint(stream, model, folder / "there", {.dialect = target}).warnings)
+      if (w.code == "activation_scale_dropped") dropped.insert(w.tensor);
     const Checkpoint there = Checkpoint::open(folder / "there", {.strict = true});
     there.require_usable();
     for (const Module& m : model.modules()) {
@@ -151,17 +180,24 @@ TEST_P(Exporter, ConvertsEachWayAndBack) {
       for (std::int64_t i = 0; i < before.count(); ++i)  // zeros by value: ModelOpt reads code 8 as +0
         ASSERT_EQ(before.as<float>()[i], after.as<float>()[i]) << target->name << " " << m.name << " " << i;
     }
+    // A dialect that is only read has no way back; nor have banks that are stored transposed.
+    const bool transposed = std::any_of(model.modules().begin(), model.modules().end(), [](const Module& m) {
+      return m.is_quantized() && m.reading.spelling->transposed;
+    });
+    if (own->write_declaration == nullptr || transposed) continue;
     convert_checkpoint(stream, there, folder / "back", {.dialect = own});
     const Checkpoint back = Checkpoint::open(folder / "back");
     const auto before = all_bytes(model), after = all_bytes(back);
     for (const auto& [name, bytes] : before) {
       const auto it = after.find(name);
+      // The report of the conversion says which activation scales the target has no place for.
+      if (it == after.end() && dropped.contains(name)) continue;
       ASSERT_NE(it, after.end()) << name << " is lost by way of " << target->name;
       // E8M0 scales stand as f32 in dialects that have no bytes for them; the values came back, checked above.
       if (bytes.size() != it->second.size() && name.ends_with("weight_scale_inv")) continue;
       EXPECT_EQ(test::first_difference(bytes, it->second), -1) << name << " by way of " << target->name;
     }
-    EXPECT_EQ(before.size(), after.size());
+    EXPECT_EQ(before.size(), after.size() + dropped.size());
   }
   EXPECT_GE(converted, 1u);
 }
@@ -206,7 +242,8 @@ TEST_P(Wild, HasTheDecidedOutcome) {
   if (wild.find("expect")->as_string() == "error") return expect_error(folder, false, *wild.find("error"));
   load_everything(folder, false);
   const Checkpoint model = Checkpoint::open(folder);
-  expect_values(model, read_json(data(wild.find("base")->as_string()), "expected.json"),
+  const bool own_values = std::filesystem::exists(folder + "/expected.json");
+  expect_values(model, read_json(own_values ? folder : data(wild.find("base")->as_string()), "expected.json"),
                 wild.find("compare") != nullptr);
   std::string warnings;
   for (const ContainerWarning& w : model.warnings()) warnings += w.message + "\n";

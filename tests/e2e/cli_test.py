@@ -298,8 +298,9 @@ def test_the_first_rule_that_matches_wins_and_set_changes_a_rule(dense, tmp_path
 
 @functools.cache
 def sayable():
-    dialects = {d["name"]: {s["format"] for s in d["spellings"]} for d in answer("dialects")["dialects"]}
-    dialects.pop("dense")
+    dialects = {d["name"]: {s["format"] for s in d["spellings"] if s["written"] and not s["bank"]}
+                for d in answer("dialects")["dialects"]}
+    dialects = {name: said for name, said in dialects.items() if said}  # "dense" and those that are only read say nothing
     scaled = [f["name"] for f in answer("formats")["formats"] if f["block"] is not None]
     says = lambda d, f: f in dialects[d] or (f == "fp8_block" and "fp8_block*" in dialects[d])
     return {f: {d: says(d, f) for d in dialects} for f in scaled}

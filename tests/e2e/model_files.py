@@ -5,8 +5,8 @@ import struct
 
 import numpy as np
 
-WIDTHS = {"U8": np.uint8, "I8": np.int8, "F8_E4M3": np.uint8, "F8_E8M0": np.uint8, "BF16": np.uint16, "F16": np.float16,
-          "F32": np.float32, "I64": np.int64}
+WIDTHS = {"U8": np.uint8, "I8": np.int8, "F8_E4M3": np.uint8, "F8_E5M2": np.uint8, "F8_E8M0": np.uint8, "BF16": np.uint16,
+          "F16": np.float16, "F32": np.float32, "I64": np.int64}
 
 
 def write_safetensors(path, tensors, metadata=None):
@@ -56,6 +56,11 @@ def decode_e4m3(bits):
     sign, exponent, mantissa = np.where(bits & 0x80, -1., 1.), (bits >> 3 & 15).astype(int), (bits & 7).astype(float)
     value = np.where(exponent == 0, mantissa / 8 * 2. ** -6, (1 + mantissa / 8) * 2. ** (exponent - 7.))
     return np.where(bits & 0x7f == 0x7f, np.nan, sign * value).astype(np.float32)
+
+
+def decode_e5m2(codes):
+    """E5M2 is the upper half of f16."""
+    return (codes.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
 
 
 def decode_e8m0(bits):
@@ -108,29 +113,59 @@ def write_model(folder, tensors, tied=False, shards=1):
     return folder
 
 
-# How a module's stored tensors decode, by format: name -> f(tensors, module, dialect), in f32 and the order of operations
-# that the dialect's exporter uses: code * (scale / global) and code * (scale * global).
+# Where a dialect keeps a module's parts, and how it lays them out: suffixes of codes, block scales and global; whether the
+# first code is in the high nibble; whether block scales stand in tiles.
+LAYOUTS = {
+    "compressed-tensors": ("weight_packed", "weight_scale", "weight_global_scale", False, False),
+    "modelopt": ("weight", "weight_scale", "weight_scale_2", False, False),
+    "fp8-block": ("weight", "weight_scale_inv", None, False, False),
+    "torchao": ("_weight_qdata", "_weight_scale", "_weight_per_tensor_scale", False, True),
+    "comfy-quant": ("weight", "weight_scale", "weight_scale_2", True, True),
+    "modelopt-diffusers": ("weight", "weight_scale", "weight_scale_2", False, True),
+}
+
+
+def from_tiles(stored, rows, cols):
+    """[rows, cols] of scales that stand in tiles of 128 x 4, row r + 32 q of a tile in row r of it, after its columns."""
+    tiles_down = -(-rows // 128)
+    tiles = stored.reshape(tiles_down, -1, 32, 4, 4)  # tile row, tile column, row % 32, row / 32, column
+    grid = tiles.transpose(0, 3, 2, 1, 4).reshape(tiles_down * 128, -1)
+    return grid[:rows, :cols]
+
+
+# How a module's stored tensors decode, in f32 and the order of operations that the dialect's exporter uses:
+# code * (scale / global) and code * (scale * global).
 def decode_module(tensors, module, fmt, dialect):
+    codes_suffix, scales_suffix, global_suffix, high_first, tiled = LAYOUTS[dialect]
     part = lambda suffix: tensors[f"{module}.{suffix}"]
     f32 = lambda stored: f32_of_bf16(stored[1]) if stored[0] == "BF16" else stored[1].astype(np.float32)
-    packed = "weight_packed" if dialect == "compressed-tensors" else "weight"
-    if fmt in ("nvfp4", "nvfp4_32"):
-        scale = decode_e4m3(part("weight_scale")[1])
-        if dialect == "compressed-tensors":
-            scale = scale / f32(part("weight_global_scale")).reshape(())
-        else:
-            scale = scale * f32(part("weight_scale_2")).reshape(())
-        return unpack_e2m1(part(packed)[1]) * np.repeat(scale, 16 if fmt == "nvfp4" else 32, 1)
-    if fmt == "mxfp4":
-        return unpack_e2m1(part(packed)[1]) * np.repeat(decode_e8m0(part("weight_scale")[1]), 32, 1)
-    codes = decode_e4m3(part("weight")[1])
-    if fmt == "mxfp8":
-        return codes * np.repeat(decode_e8m0(part("weight_scale")[1]), 32, 1)
-    scale = f32(part("weight_scale_inv" if dialect == "fp8-block" else "weight_scale"))
-    if fmt == "fp8":
+    if codes_suffix == "weight_packed" and fmt not in ("nvfp4", "mxfp4"):
+        codes_suffix = "weight"
+
+    def block_scales(decode, rows, cols, block):
+        stored = part(scales_suffix)[1]
+        grid = from_tiles(stored, rows, cols // block) if tiled else stored
+        return decode(grid)
+
+    if fmt in ("nvfp4", "nvfp4_32", "mxfp4"):
+        packed = part(codes_suffix)[1]
+        codes = unpack_e2m1(((packed & 15) << 4 | packed >> 4) if high_first else packed)
+        block = 16 if fmt == "nvfp4" else 32
+        if fmt == "mxfp4":
+            return codes * np.repeat(block_scales(decode_e8m0, *codes.shape, block), block, 1)
+        scale = block_scales(decode_e4m3, *codes.shape, block)
+        g = f32(part(global_suffix)).reshape(())
+        return codes * np.repeat(scale / g if dialect == "compressed-tensors" else scale * g, block, 1)
+    codes = (decode_e5m2 if fmt.endswith("_e5m2") else decode_e4m3)(part(codes_suffix)[1])
+    if fmt.startswith("mxfp8"):
+        return codes * np.repeat(block_scales(decode_e8m0, *codes.shape, 32), 32, 1)
+    scale = f32(part(scales_suffix))
+    if fmt in ("fp8", "fp8_e5m2"):
         return codes * scale.reshape(())
     if fmt == "fp8_channel":
         return codes * scale.reshape(-1, 1)
+    if fmt == "fp8_1x128":
+        return codes * np.repeat(scale, 128, 1)
     assert fmt == "fp8_block"
     grid = scale.reshape(-(-codes.shape[0] // 128), -(-codes.shape[1] // 128))
     return codes * np.repeat(np.repeat(grid, 128, 0), 128, 1)[:codes.shape[0], :codes.shape[1]]

@@ -20,11 +20,16 @@ bool is_positive(const std::optional<tessera::Block>& block) { return !block || 
 
 // FP8 codes under a grid of scales: what a declared block size decides.
 void read_blocks(const tessera::Declaration& declared) {
+  const tessera::ModelConfig config;
+  const tessera::Evidence evidence{.config = config,
+                                   .tiles = {},
+                                   .text = [](const StoredTensor&) { return std::string(); },
+                                   .layer_note = [](std::string_view) -> const Json* { return nullptr; }};
   for (const char* scales : {"weight_scale_inv", "weight_scale"}) {
     const StoredTensor codes{
         .name = "m.weight", .dtype = tessera::DType::kF8E4M3, .type = "F8_E4M3", .shape = {256, 384}};
     const StoredTensor grid{.name = "m.w", .dtype = tessera::DType::kF32, .type = "F32", .shape = {2, 3}};
-    const auto reading = tessera::read_module("m", {{"weight", &codes}, {scales, &grid}}, &declared);
+    const auto reading = tessera::read_module("m", {{"weight", &codes}, {scales, &grid}}, &declared, evidence);
     TESSERA_ASSERT(reading && reading->extent == (tessera::Extent{256, 384}));
   }
 }

@@ -64,12 +64,24 @@ TEST(CtGlobalSense, TakesTheWholeSetOfAnExpert) {
 }
 
 // huggingface/transformers names its decode multiplier weight_global_scale too, beside weight_scale_inv. Whoever reads
-// that as compressed-tensors divides where it multiplies: it is refused (spec 1.3).
-TEST(CtGlobalSense, RefusesTheSameNameInTheOppositeSense) {
+// that as compressed-tensors divides where it multiplies (spec 1.3).
+TEST(CtGlobalSense, TheSameNameMultipliesBesideWeightScaleInv) {
   const test::TemporaryFolder folder;
   const ModelBuilder b = ModelBuilder()
                              .bytes("m.up_proj.weight", DType::kI8, {2, 8}, {test::kOnes})
                              .bytes("m.up_proj.weight_scale_inv", DType::kF8E4M3, {2, 1}, {test::kTwo})
+                             .numbers("m.up_proj.weight_global_scale", DType::kF32, {}, {8});
+  const Checkpoint model = Checkpoint::open(b.write(folder / "model"));
+  model.require_usable();
+  EXPECT_EQ(test::values_of(model, "m.up_proj"), std::vector<float>(32, 2.f * 8));
+}
+
+// Its unpacked form under ModelOpt's names is nobody's: neither sense is certain (spec 4.3, row 8).
+TEST(CtGlobalSense, RefusesTheSameNameBesideWeightScale) {
+  const test::TemporaryFolder folder;
+  const ModelBuilder b = ModelBuilder()
+                             .bytes("m.up_proj.weight", DType::kU8, {2, 8}, {test::kOnes})
+                             .bytes("m.up_proj.weight_scale", DType::kF8E4M3, {2, 1}, {test::kTwo})
                              .numbers("m.up_proj.weight_global_scale", DType::kF32, {}, {8});
   const Error e = test::refusal_of(b.write(folder / "model"));
   EXPECT_TRUE(test::has(e.message(), "m.up_proj")) << e.what();

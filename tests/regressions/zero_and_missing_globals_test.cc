@@ -73,7 +73,10 @@ TEST(ZeroWeights, QuantizeToScalesThatReadersTake) {
   int cases = 0;
   for (const Dialect* dialect : all_dialects()) {
     for (const Format* format : all_formats()) {
-      if (format->is_dense() || find_spelling(*dialect, *format) == nullptr) continue;
+      const Spelling* spelling = find_spelling(*dialect, *format);
+      // Banks hold the experts of all projections; these three weights are no whole bank.
+      if (format->is_dense() || dialect->write_declaration == nullptr || spelling == nullptr || spelling->glued)
+        continue;
       for (const Writer* writer : all_writers()) {
         if (!writer->supports(*format)) continue;
         const std::string out = folder / std::to_string(cases++),

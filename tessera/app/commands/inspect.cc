@@ -63,12 +63,17 @@ class Inspect final : public app::Command {
     for (const StoredTensor& t : model.container().tensors()) {
       const Checkpoint::Place place = model.place(t);
       const Module* m = place.module.empty() ? nullptr : model.find(place.module);
+      const Bank* bank = place.module.empty() ? nullptr : model.find_bank(place.module);
+      if (bank != nullptr) m = model.find(expert_module(bank->name, 0, bank->parts.front().name));
       const bool quantized = m != nullptr && m->is_quantized();
       Total& total = by_format_[quantized ? format_of(*m) : t.ggml_type >= 0 ? t.type : lower(t.type)];
       total.bytes += t.bytes;
       all_.bytes += t.bytes;
       if (quantized && &t != m->codes) continue;
-      const auto elements = static_cast<std::uint64_t>(quantized ? m->reading.extent.count() : t.elements());
+      const std::int64_t own = bank != nullptr ? bank->experts * bank->extent.count()
+                               : quantized     ? m->reading.extent.count()
+                                               : t.elements();
+      const auto elements = static_cast<std::uint64_t>(own);
       if (place.role == Role::kKvScale) continue;
       total.parameters += elements;
       all_.parameters += elements;

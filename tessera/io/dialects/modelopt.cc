@@ -176,6 +176,10 @@ Json layers_of(const WrittenModel& model) {
 
 }  // namespace
 
+std::unique_ptr<Declaration> modelopt_declaration(const Json& json, const Json* producer, std::string file) {
+  return std::make_unique<ModeloptDeclaration>(json, producer, std::move(file));
+}
+
 std::unique_ptr<Declaration> read_modelopt(const ModelConfig& config) {
   const Json* q = config.quantization();
   if (q != nullptr && q->string_or("quant_method", "").starts_with("modelopt"))

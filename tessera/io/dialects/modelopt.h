@@ -7,6 +7,8 @@ namespace tessera::dialects {
 
 std::unique_ptr<Declaration> read_modelopt(const ModelConfig& config);
 void write_modelopt(const WrittenModel& model, ModelConfig& config);
+// `json`: the object that holds quant_algo; `producer` may stand beside it or above, or be null.
+std::unique_ptr<Declaration> modelopt_declaration(const Json& json, const Json* producer, std::string file);
 
 inline constexpr Spelling kModelopt[] = {
     {.format = "nvfp4",
@@ -58,6 +60,38 @@ inline constexpr Spelling kModelopt[] = {
      .scales_dtypes = "F32 BF16",
      .scale_shape = ScaleShape::kSpacedGrid,
      .activation = "input_scale"},
+    // Experts that stand in one tensor: quantized along `in` and stored transposed, as their models have them; or as
+    // they multiply.
+    {.format = "nvfp4",
+     .codes = "",
+     .codes_dtypes = "U8",
+     .scales = "_weight_scale",
+     .scales_dtypes = "F8_E4M3",
+     .global = "_weight_scale_2",
+     .activation = "_input_scale",
+     .reads_minus_zero = false,
+     .only_read = true,
+     .glued = true,
+     .transposed = true},
+    {.format = "nvfp4",
+     .codes = "",
+     .codes_dtypes = "U8",
+     .scales = "_weight_scale",
+     .scales_dtypes = "F8_E4M3",
+     .global = "_weight_scale_2",
+     .activation = "_input_scale",
+     .reads_minus_zero = false,
+     .only_read = true,
+     .glued = true},
+    {.format = "fp8",
+     .codes = "",
+     .codes_dtypes = "F8_E4M3",
+     .scales = "_weight_scale",
+     .scales_dtypes = "F32 BF16",
+     .activation = "_input_scale",
+     .only_read = true,
+     .glued = true,
+     .transposed = true},
 };
 inline constexpr std::string_view kModeloptFused[] = {"q_proj k_proj v_proj", "gate_proj up_proj", "w1 w3",
                                                       "q_a_proj kv_a_proj_with_mqa", "in_proj_qkv in_proj_z"};
