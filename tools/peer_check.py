@@ -18,6 +18,9 @@ and in bf16 as the other side of each comparison:
 2. `convert` of every export to every other dialect that can say it: decoded by that dialect's library, the weights are
    those of the export.
 
+3. `quantize` and `convert` to torchao's, ComfyUI's and gpt-oss's dialects: torchao's unflattening and classes, comfy-kitchen's
+   dequantize functions in f32, transformers' gpt-oss decoder and model.
+
 Weights are compared bit for bit. Exceptions, counted apart: Model Optimizer's NVFP4 class reads code 8 as +0; a global
 that one dialect divides by and the other multiplies with may have no exact reciprocal (at most 3 roundings, 2^-22).
 Zeros of those two are equal by value. Where transformers rounds while loading (scales in f32 that it keeps in bf16), its
@@ -35,12 +38,16 @@ import tempfile
 
 from transformers import CompressedTensorsConfig
 
+from peer_check_layouts import ask_comfy, ask_gpt_oss, ask_torchao
 from peer_check_libraries import (Folder, Outcome, ask_compressed_tensors, ask_fp8_block, ask_modelopt,
                                   ask_modelopt_export, ask_transformers)
 
 FORMATS = ["nvfp4", "mxfp4", "mxfp8", "fp8", "fp8_channel", "fp8_block"]
-PEERS = ["torch", "compressed-tensors", "transformers", "nvidia-modelopt", "safetensors", "accelerate"]
-DIALECTS = {"llmcompressor": "compressed-tensors", "modelopt": "modelopt", "transformers": "fp8-block", "autoround": "", "quark": ""}
+# Dialects of other libraries, and the formats that they say.
+LAYOUTS = {"torchao": ["nvfp4", "mxfp4", "mxfp8", "fp8", "fp8_channel"], "comfy-quant": ["nvfp4", "mxfp8", "fp8"]}
+PEERS = ["torch", "compressed-tensors", "transformers", "nvidia-modelopt", "torchao", "comfy-kitchen", "safetensors", "accelerate"]
+DIALECTS = {"llmcompressor": "compressed-tensors", "modelopt": "modelopt", "transformers": "fp8-block", "autoround": "", "quark": "",
+            "torchao": "torchao", "gptoss": "mxfp4"}
 EXPERTS = "transformers reads experts of mxfp4, fp8 and fp8_channel only: it drops globals and cannot spread the scales of blocks"
 
 
@@ -109,6 +116,33 @@ def quantize_flow(models, commands, only):
                 yield outcome
 
 
+def layouts_flow(models, banks, exports, commands, only):
+    """Quantized to and converted to torchao, comfy-quant and gpt-oss's dialect."""
+    def cases():
+        for dialect, forms in LAYOUTS.items():
+            yield from ((m, f, dialect, ("quantize", m, "--recipe", f, "--as", dialect)) for m in models for f in forms)
+            yield from ((e, "", dialect, ("convert", e, "--as", dialect)) for e in exports)
+        yield from ((m, "mxfp4", "mxfp4", ("quantize", m, "--recipe", "mxfp4", "--as", "mxfp4")) for m in banks)
+        yield from ((e, "", "mxfp4", ("convert", e, "--as", "mxfp4")) for e in exports if "gpt_oss-mxfp4" in e.name)
+
+    for source, form, dialect, command in cases():
+        outcome = Outcome(source.name, form, dialect)
+        if only not in " ".join(outcome.names):
+            continue
+        folder, why = commands.run(*command)
+        if folder is None:
+            if why.startswith("exit 14"):
+                continue
+            outcome.ask(command[0], False, why)
+        elif dialect in LAYOUTS:
+            divides = not form and re.match("(llmcompressor|autoround).*(nvfp4|mixed)", source.name, re.I)
+            guarded(outcome, "reading", ask_torchao if dialect == "torchao" else ask_comfy, outcome, folder,
+                    commands.dense(folder, "f32"), 2 ** -22 if divides else 0.0)
+        else:
+            guarded(outcome, "reading", ask_gpt_oss, outcome, folder, commands.dense(folder, "bf16"))
+        yield outcome
+
+
 def convert_flow(exports, commands, only):
     for source in exports:
         export = Folder(source)
@@ -125,7 +159,8 @@ def convert_flow(exports, commands, only):
             globals_kept = DIALECTS[source.name.split("-")[0]] == dialect
             changed = not globals_kept and re.search("nvfp4|mixed", source.name, re.I)
             loads = not re.search("mixtral|_vl", source.name)
-            ours = commands.dense(export, "f32")
+            banks = "gpt_oss" in source.name  # which `dequantize` puts together again, where the folder has experts
+            ours = commands.dense(folder if banks else export, "f32")
             guarded(outcome, "reading", ask_reader, outcome, folder, dialect, commands, 2 ** -22 if changed else 0.0, loads, ours)
             yield outcome
 
@@ -139,13 +174,13 @@ def table(title, outcomes):
     return lines + [""]
 
 
-def report(quantized, converted, binary):
+def report(quantized, converted, laid_out, binary):
     version = subprocess.run([binary, "--version"], capture_output=True, text=True).stdout.strip()
     peers = ", ".join(f"{p} {importlib.metadata.version(p)}" for p in PEERS)
-    everything = quantized + converted
+    everything = quantized + converted + laid_out
     faults = [(o, f) for o in everything for f in o.faults]
     lines = ["# Peer check", "",
-             "What compressed-tensors, transformers and Model Optimizer read from folders that Tessera wrote, against",
+             "What compressed-tensors, transformers, Model Optimizer, torchao and comfy-kitchen read from folders that Tessera wrote, against",
              "`tessera dequantize`. Made by `tools/peer_check`; the questions are explained at the head of `tools/peer_check.py`.", "",
              f"{datetime.date.today()}, {version}; {peers}; CPU, one thread.", "",
              f"{len(everything)} folders, {len(everything) - len({id(o) for o, _ in faults})} without a difference. "
@@ -154,6 +189,8 @@ def report(quantized, converted, binary):
         lines += table(f"`quantize --as {dialect}`", [o for o in quantized if o.names[2] == dialect])
     for dialect in ["compressed-tensors", "modelopt", "fp8-block"]:
         lines += table(f"`convert --as {dialect}`", [o for o in converted if o.names[2] == dialect])
+    for dialect in [*LAYOUTS, "mxfp4"]:
+        lines += table(f"`quantize` and `convert --as {dialect}`", [o for o in laid_out if o.names[2] == dialect])
     notes = collections.defaultdict(set)
     for o in everything:
         for note in o.notes:
@@ -179,8 +216,11 @@ def main():
     models = [m for m in models if "vl" not in m.name and m.name != "gpt_oss"]
     with tempfile.TemporaryDirectory() as work:
         commands = Commands(options.tessera, pathlib.Path(work))
-        done = [[], []]
-        for into, flow in zip(done, (quantize_flow(models, commands, options.only), convert_flow(exports, commands, options.only))):
+        done = [[], [], []]
+        banks = [options.models / "bf16/gpt_oss"]
+        flows = (quantize_flow(models, commands, options.only), convert_flow(exports, commands, options.only),
+                 layouts_flow(models, banks, exports, commands, options.only))
+        for into, flow in zip(done, flows):
             for outcome in flow:
                 into.append(outcome)
                 print(" ".join(filter(None, outcome.names)), "-", "; ".join(outcome.faults) or "equal", flush=True)

@@ -31,6 +31,10 @@ struct Module {
   std::string bank{};  // of a matrix of one expert of it: the bank's name
   std::int64_t expert = 0;
 
+  // A tensor without which the weight is not what its layer computes: Model Optimizer's "pre_quant_scale", which
+  // multiplies activations (AWQ), or one of "svdquant_lora_a" and "_b", whose product is added. Null: it is.
+  const StoredTensor* companion = nullptr;
+
   bool is_quantized() const { return reading.format.is_scaled(); }
   bool is_matrix() const { return !bank.empty() || codes->shape.size() == 2; }
   std::uint64_t bytes() const;

@@ -154,6 +154,8 @@ class Scanner final {
     for (const Complaint& c : reading->complaints)
       problem(c.code == Errc::kShape ? "shape" : "unreadable", c.code, c.tensor, c.message);
     if (reading->complaints.empty() && reading->experts > 0) return add_bank(std::move(m), tensors);
+    for (const std::string_view suffix : {".pre_quant_scale", ".svdquant_lora_a", ".svdquant_lora_b"})
+      if (m.is_quantized() && m.companion == nullptr) m.companion = container_.find(base + std::string(suffix));
     if (reading->complaints.empty()) {
       trim_padding(m);
       read_numbers(m, scale_part(s.tolerated_one), 0);

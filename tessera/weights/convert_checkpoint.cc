@@ -140,6 +140,7 @@ ConvertReport convert_checkpoint(Stream& stream, const Checkpoint& in, const std
                                  const ConvertOptions& options) {
   require(stream.device().is_cpu(), Errc::kUnsupported, "convert works on the CPU: files are read and written there");
   require_written(*options.dialect);
+  require_self_contained(in, options.dialect->name);
   in.require_usable();
   ConvertReport report;
   const std::vector<Job> jobs = plan_jobs(in, options, report);

@@ -6,6 +6,7 @@
 #include "tessera/base/error.h"
 #include "tessera/kernels/quantize.h"
 #include "tessera/weights/model_output.h"
+#include "tessera/weights/written_model.h"
 
 namespace tessera {
 namespace {
@@ -69,6 +70,7 @@ DequantizeReport dequantize_checkpoint(Stream& stream, const Checkpoint& in, con
   require(stream.device().is_cpu(), Errc::kUnsupported,
           "dequantize works on the CPU: files are read and written there");
   in.require_usable();
+  require_self_contained(in, "a dense model");
   DequantizeReport report;
   ModelPlan plan{.tensors = {}, .config = in.config(), .globals = {}};
   erase_declarations(plan.config);

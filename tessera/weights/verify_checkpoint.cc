@@ -113,7 +113,7 @@ bool within_one_step(const QuantizedTensor& a, const QuantizedTensor& b) {
 
 // Transformations that a configuration or a tensor beside the weight declares.
 bool declares_transform(const Checkpoint& model, const Module& m) {
-  if (model.container().find(m.name + ".pre_quant_scale") != nullptr) return true;
+  if (m.companion != nullptr) return true;
   const Json* q = model.config().quantization();
   const Json* transforms = q != nullptr ? q->find("transform_config") : nullptr;
   return transforms != nullptr && transforms->is_object() && !transforms->as_object().empty();

@@ -34,6 +34,18 @@ void require_written(const Dialect& dialect) {
   fail(Errc::kUnsupported, "{} is only read; written are {}", dialect.name, written);
 }
 
+void require_self_contained(const Checkpoint& in, std::string_view what) {
+  for (const Module& m : in.modules())
+    if (m.companion != nullptr) {
+      Error error(Errc::kUnsupported,
+                  fmt::format("{} was quantized together with {}, and is not its layer's weight without "
+                              "it: {} cannot say both. Export the model again without smoothing or SVD",
+                              m.name, m.companion->name, what));
+      error.in_tensor(m.companion->name);
+      throw error;
+    }
+}
+
 void declare(const Dialect& dialect, const WrittenModel& model, ModelConfig& config) {
   const bool has_file = config.config.is_object();
   if (!has_file && !dialect.declares_in_metadata) return;

@@ -14,6 +14,9 @@ WrittenModel written_model(const Checkpoint& in, std::vector<WrittenModule> quan
 // Throws kUnsupported of a dialect that is only read, listing those that are written.
 void require_written(const Dialect& dialect);
 
+// Throws kUnsupported of the first weight that means nothing without a tensor that `what` cannot take along.
+void require_self_contained(const Checkpoint& in, std::string_view what);
+
 // Writes the dialect's declaration into the model's configuration files, or its files' metadata; a model without a
 // configuration gets no config.json.
 void declare(const Dialect& dialect, const WrittenModel& model, ModelConfig& config);

@@ -35,4 +35,15 @@ std::unique_ptr<Declaration> read_auto_round(const ModelConfig& config) {
   return declaration;
 }
 
+// UE5M3 scales alone: bytes that are neither E4M3 (their dtype says so) nor E8M0 (those are one for 32).
+std::optional<Claim> claim_auto_round(std::string_view, const ModuleTensors& tensors, const Evidence&) {
+  const auto codes = tensors.find("weight_packed"), scales = tensors.find("weight_scale");
+  if (codes == tensors.end() || scales == tensors.end()) return {};
+  const StoredTensor &c = *codes->second, &s = *scales->second;
+  if (s.type != "U8" || c.shape.size() != 2 || s.shape.size() != 2 || c.shape[1] != 8 * s.shape[1]) return {};
+  return Claim{.refusal =
+                   "its block scales are UE5M3 (AutoRound's nvfp4-e5m3-pack-quantized), an element that Tessera does "
+                   "not have"};
+}
+
 }  // namespace tessera::dialects

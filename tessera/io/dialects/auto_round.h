@@ -8,6 +8,8 @@ namespace tessera::dialects {
 
 std::unique_ptr<Declaration> read_auto_round(const ModelConfig& config);
 
+std::optional<Claim> claim_auto_round(std::string_view module, const ModuleTensors& tensors, const Evidence& evidence);
+
 inline constexpr Spelling kAutoRound[] = {
     {.format = "nvfp4",
      .codes = "weight_packed",
@@ -56,6 +58,7 @@ inline constexpr Dialect auto_round{.name = "auto-round",
                                     .writer = "auto-round",
                                     .read_declaration = &read_auto_round,
                                     .write_declaration = nullptr,
+                                    .claim = &claim_auto_round,
                                     .only_declared = true};
 
 }  // namespace tessera::dialects

@@ -32,6 +32,7 @@ Json metadata_of(const WrittenModule& m, const std::string& dtype) {
   if (family == "NVFP4") {
     type = "NVFP4Tensor";
     parts.push("per_tensor_scale");
+    if (m.activation == ActivationScheme::kStatic) parts.push("act_per_tensor_scale");
     data.set("is_swizzled_scales", true);
     data.set("use_triton_kernel", false);
     data.set("act_quant_kwargs", nullptr);
