@@ -109,26 +109,6 @@ constexpr F pow2_lane(Int<F> e) {
   return low ? p * all<F>(0x1p-64f) : p;
 }
 
-// ceil(log2(a)) as a library computes it in f32: log2 rounds, so a hair above 2^k still gives k. a > 0 and finite.
-// The rounded log2 of 2^k (1 + n 2^-23) is k as long as n log2(e) 2^-23 is at most half a unit of f32 just beyond k
-// (spec/checkpoint-dialects.md, section 2, trap 3): with 2^j <= |k| (for k < 0 just inside |k|), n <= ln(2) 2^(j-1).
-template <class F>
-constexpr Int<F> ceil_log2_f32(F a) {
-  const Int<F> k = floor_log2(a);
-  const F at = pow2_lane<F>(k);
-  // n: how many units of 2^-23 a stands above 2^k. a is below 2^(k+1), so this difference is exact.
-  const F n = (a - at) / at * all<F>(0x1p23f);
-  const Int<F> m = k < 0 ? -k - 1 : k;  // for negative k the values just above have magnitude just under |k|
-  const F allowed = m >= 128  ? all<F>(44.f)
-                    : m >= 64 ? all<F>(22.f)
-                    : m >= 32 ? all<F>(11.f)
-                    : m >= 16 ? all<F>(5.f)
-                    : m >= 8  ? all<F>(2.f)
-                    : m >= 4  ? all<F>(1.f)
-                              : all<F>(0.f);
-  return n > allowed ? k + 1 : k;
-}
-
 // How far above 1 a number's log2 still rounds to 0 units of `type`, counted from an integer k with |k| about m: with
 // 2^j <= m the unit there is u = 2^(j - bits of mantissa), and the distance is 2^(u / 2) - 1, which squaring doubles.
 template <class F>
@@ -152,6 +132,11 @@ constexpr Int<F> ceil_log2_in(DType type, F a) {
   const Int<F> k = floor_log2(a);
   const F above = a / pow2_lane<F>(k) - all<F>(1.f);
   return above > log2_reach<F>(type, k < 0 ? -k - 1 : k) ? k + 1 : k;
+}
+// The same in f32: a hair above 2^k still gives k (spec/checkpoint-dialects.md, section 2, trap 3).
+template <class F>
+constexpr Int<F> ceil_log2_f32(F a) {
+  return ceil_log2_in(DType::kF32, a);
 }
 
 // The value of an E8M0 byte; 255 is NaN.

@@ -2,6 +2,7 @@
 // saturation and zeros. Law 2 for the lanes: encode_magnitude() is encode().
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "tessera/numeric/lanes.h"
@@ -125,6 +126,24 @@ TEST(Codec, CeilOfLog2RoundsAsF32Does) {
     EXPECT_EQ(ceil_log2_f32(above(k, n + 1)), k + 1) << k << " " << n;
   }
   EXPECT_EQ(ceil_log2_f32(0x1p-149f), -149);
+}
+
+// log2 of every number of 16 bits, rounded to its dtype, and of numbers of f32 around powers of two: a library's, from
+// f64.
+TEST(Codec, LogarithmsReachTheNextIntegerAsTheDtypeRounds) {
+  const auto expect = [](DType type, float a) {
+    const float rounded = round_to(type, static_cast<float>(std::log2(static_cast<double>(a))));
+    ASSERT_EQ(floor_log2_in(type, a), static_cast<int>(std::floor(rounded))) << std::hexfloat << a;
+    ASSERT_EQ(ceil_log2_in(type, a), static_cast<int>(std::ceil(rounded))) << std::hexfloat << a;
+  };
+  for (std::uint32_t bits = 1; bits < 0x7f80; ++bits) expect(DType::kBf16, decode(kE8M7, bits));
+  for (std::uint32_t bits = 1; bits < 0x7c00; ++bits) expect(DType::kF16, decode(kE5M10, bits));
+  for (int k = -140; k < 128; ++k)
+    for (int n = -100; n <= 100; ++n) {
+      const std::uint32_t bits = std::bit_cast<std::uint32_t>(pow2(k)) + static_cast<std::uint32_t>(n);
+      const float a = std::bit_cast<float>(bits);
+      if (a > 0 && is_finite(a)) expect(DType::kF32, a);
+    }
 }
 
 }  // namespace
