@@ -109,8 +109,9 @@ constexpr F pow2_lane(Int<F> e) {
   return low ? p * all<F>(0x1p-64f) : p;
 }
 
-// How far above 1 a number's log2 still rounds to 0 units of `type`, counted from an integer k with |k| about m: with
-// 2^j <= m the unit there is u = 2^(j - bits of mantissa), and the distance is 2^(u / 2) - 1, which squaring doubles.
+// log2 of 2^k (1 + d) rounds to k in `type` as long as d is at most this; m is the largest integer under the magnitudes
+// of log2 there. With 2^j <= m they have a unit u = 2^(j - bits of mantissa), and d is 2^(u / 2) - 1, which squaring
+// doubles.
 template <class F>
 constexpr F log2_reach(DType type, Int<F> m) {
   F reach = all<F>(type == DType::kF32 ? 0x1.62e430p-25f : type == DType::kF16 ? 0x1.62f390p-12f : 0x1.635f4cp-9f);

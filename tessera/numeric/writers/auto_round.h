@@ -1,4 +1,8 @@
-// AutoRound
+// AutoRound with plain rounding (its default since 0.15 searches scales): NVFP4 whose global is a reciprocal that comes
+// first, MX with the floor of the exponent or, as `auto-round:rceil`, amax over the largest number rounded up, FP8 per
+// tensor, channel and block. Codes come of the weight that it has rounded in memory: nothing that is zero there has a
+// sign, but in MX. Source: intel/auto-round 0.15.1, data_type/ and export/; tests/data/numerics/autoround_*;
+// spec/checkpoint-dialects.md 2.6.
 #pragma once
 #include "tessera/numeric/writer.h"
 
@@ -76,6 +80,7 @@ inline constexpr WriterOf<AutoRoundRule<AutoRoundMode::kFloor>> auto_round{
     {.name = "auto-round",
      .description = "AutoRound",
      .supports = &AutoRoundRule<AutoRoundMode::kFloor>::supports,
-     .sense = Sense::kReciprocalFirst}};
+     .sense = Sense::kReciprocalFirst,
+     .scales_in_source = true}};
 
 }  // namespace tessera::writers

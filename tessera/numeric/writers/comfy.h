@@ -1,4 +1,6 @@
-// comfy-kitchen, ComfyUI's quantizer.
+// comfy-kitchen, ComfyUI's quantizer: NVFP4 whose global is rounded to the dtype of the weights, MXFP8, FP8 per tensor.
+// Every scale multiplies. Source: Comfy-Org/comfy-kitchen 0.2.40, its eager backend; tests/data/numerics/comfy_*;
+// spec/checkpoint-dialects.md 2.7.
 #pragma once
 #include "tessera/numeric/writer.h"
 
@@ -21,6 +23,7 @@ struct ComfyRule {
     const F s = round_to(in.source, in.amax / all<F>(max_finite(f.element)));
     return {word_of(s), round_to(in.source, all<F>(1.f) / s)};
   }
+  // NaN: what an all-zero tensor's codes are, whose scales are NaN.
   static constexpr Encode encode(const Format& f, DType) {
     const bool fp8 = f.scale == kE8M23;
     return {

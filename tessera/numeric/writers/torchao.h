@@ -36,6 +36,7 @@ struct TorchaoRule {
     const F s = round_to(in.source, in.amax / all<F>(448.f));
     return {word_of(s), s};
   }
+  // NaN: what an all-zero tensor's codes are, whose scales are NaN.
   static constexpr Encode encode(const Format& f, DType) {
     return {.multiply = f.scale == kE4M3 || kMode == TorchaoMode::kRceil, .sign = SignOfZero::kKept, .nan_code = 12};
   }
