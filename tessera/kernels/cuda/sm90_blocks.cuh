@@ -62,7 +62,8 @@ __device__ inline Divisor divisor_of(float operand, float amax, float end) {
     d.is_tame = amax * operand < end;
   } else if constexpr (kHow == Quotient::kPower) {
     d.high = __uint_as_float(bits == 0x00400000u ? 254u << 23 : (254u << 23) - bits);
-    d.is_tame = bits < (127u + 15u) << 23 && amax * d.high < end;
+    // From 2^-127 up: under it stand zero, by which a writer may divide, and powers whose inverse no f32 holds.
+    d.is_tame = bits - 0x00400000u < ((127u + 15u) << 23) - 0x00400000u && amax * d.high < end;
   } else {
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(d.high) : "f"(operand));
     const float rest = __fmaf_rn(-operand, d.high, 1.f);
