@@ -208,7 +208,7 @@ bool mend_zero_blocks(QuantizedTensor& q) {
   bool mended = false;
   for (std::int64_t i = 0; i < grid.count(); ++i) {
     float& scale = q.scales.as<float>()[i];
-    if (scale > 0) continue;
+    if (scale != 0) continue;
     mended = true;
     scale = 1;
     const std::int64_t row = i / grid.cols * block.rows, col = i % grid.cols * block.cols;
