@@ -23,7 +23,18 @@ bool is_kv_scale(std::string_view name) {
 // Bytes that only quantized weights have: alone, outside a module, they are a layout that no dialect here explains.
 bool is_narrow(const StoredTensor& t) { return dtype_bits(t.dtype) <= 8 && t.dtype != DType::kBool && t.ggml_type < 0; }
 
-constexpr std::uint64_t kMostText = 64 << 10;  // of a note that stands in a tensor
+// Empty tensors may claim any axes beside the zero. Below this, products of axes stay far from 2^63.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
+bool has_absurd_axes(const StoredTensor& t) {
+  std::int64_t product = 1;
+  for (const std::int64_t n : t.shape)
+    if (n > 0 && (n > kMostElements / product || (product *= n) > kMostElements)) return true;
+  return false;
+}
+
+constexpr std::size_t kMostModules = 2'000'000;  // of banks; a file's header has at most a million tensors
+constexpr std::size_t kListedExperts = 16;       // missing ones that are named one by one, of each bank
+constexpr std::uint64_t kMostText = 64 << 10;    // of a note that stands in a tensor
 
 class Scanner final {
  public:
@@ -38,6 +49,7 @@ class Scanner final {
     for (const auto& [base, tensors] : grouped) add(base, tensors);
     std::sort(scan_.modules.begin(), scan_.modules.end(),
               [](const Module& a, const Module& b) { return a.name < b.name; });
+    check_names();
     check_experts();
     compare_with_declaration();
   }
@@ -60,7 +72,11 @@ class Scanner final {
     Grouped grouped;
     auto last = grouped.end();  // tensors are sorted by name, so those of a module mostly follow each other
     for (const StoredTensor& t : container_.tensors()) {
-      if (is_kv_scale(t.name)) {
+      if (has_absurd_axes(t)) {
+        problem("shape", Errc::kShape, t.name,
+                fmt::format("{} is {} [{}]; axes of at most 2^48 elements are read, an empty tensor's too", t.name,
+                            t.type, fmt::join(t.shape, ", ")));
+      } else if (is_kv_scale(t.name)) {
         scan_.places[&t] = {Role::kKvScale, t.name.substr(0, t.name.rfind('.'))};
       } else if (const std::optional<ModuleSuffix> split = split_module_suffix(t.name)) {
         if (last == grouped.end() || last->first != split->module)
@@ -109,6 +125,7 @@ class Scanner final {
     if (const auto notes = scan_.config.metadata.find("_quantization_metadata"); notes != scan_.config.metadata.end()) {
       try {
         layer_notes_ = parse_json(notes->second);
+        require(layer_notes_.is_object(), Errc::kCorrupt, "the metadata '_quantization_metadata' holds no JSON object");
       } catch (Error& e) {
         e.add_note("reading the metadata '_quantization_metadata'");
         throw;
@@ -192,10 +209,11 @@ class Scanner final {
 
   // Lengths of biases and norms.
   const std::set<std::int64_t>& widths() {
-    if (widths_.empty())
-      for (const StoredTensor& t : container_.tensors())
-        if (t.shape.size() == 1 && !is_narrow(t)) widths_.insert(t.shape[0]);
-    return widths_;
+    if (widths_) return *widths_;
+    widths_.emplace();
+    for (const StoredTensor& t : container_.tensors())
+      if (t.shape.size() == 1 && !is_narrow(t)) widths_->insert(t.shape[0]);
+    return *widths_;
   }
 
   bool columns_are_zero(const Module& m, Extent stored, std::int64_t from) const {
@@ -231,9 +249,16 @@ class Scanner final {
     if (whole.name.ends_with("_weight"))
       if (const StoredTensor* bias = container_.find(whole.name.substr(0, whole.name.size() - 6) + "bias"))
         bank.bias = bias;
-    bank.parts = bank_parts(whole.name, bank.extent.rows, interleaved);
+    try {
+      bank.parts = bank_parts(whole.name, bank.extent.rows, interleaved);
+    } catch (const Error& e) {
+      return problem("shape", e.code(), whole.codes->name, e.message());
+    }
     const Extent grid = scale_extent(r.format, bank.extent);
     const std::int64_t block_rows = r.format.is_scaled() ? block_in(r.format, bank.extent).rows : 1;
+    if (!has_whole_numbers(whole, bank)) return;
+    require(scan_.modules.size() + static_cast<std::size_t>(bank.experts) * bank.parts.size() <= kMostModules,
+            Errc::kUnsupported, "{} brings the model to more than {} matrices", whole.codes->name, kMostModules);
     for (const BankPart& part : bank.parts) {
       const bool cuts = r.format.block.rows > 1 && (part.row_step > 1 || part.first_row % block_rows != 0);
       if (!cuts) continue;
@@ -269,6 +294,24 @@ class Scanner final {
     scan_.banks.push_back(std::move(bank));
   }
 
+  // Of a bank: globals and activation scales for each expert, or for each of its two parts; biases for each row.
+  bool has_whole_numbers(const Module& whole, const Bank& bank) {
+    for (const StoredTensor* t : {whole.global_tensor, whole.activation_tensor}) {
+      const std::int64_t most = bank.experts * static_cast<std::int64_t>(bank.parts.size());
+      if (t == nullptr || t->elements() <= std::max<std::int64_t>(1, most)) continue;
+      problem("shape", Errc::kShape, t->name,
+              fmt::format("{} is [{}]; wanted one number, or one for each of {} experts", t->name,
+                          fmt::join(t->shape, ", "), bank.experts));
+      return false;
+    }
+    const std::int64_t rows = bank.experts * bank.extent.rows;
+    if (bank.bias == nullptr || bank.bias->elements() == rows) return true;
+    problem("shape", Errc::kShape, bank.bias->name,
+            fmt::format("{} is [{}]; {} has {} experts of {} rows, so {} numbers are wanted", bank.bias->name,
+                        fmt::join(bank.bias->shape, ", "), bank.name, bank.experts, bank.extent.rows, rows));
+    return false;
+  }
+
   bool dense_stands_transposed(const Module& m) const {
     const std::size_t dot = m.name.rfind('.');
     const std::string folder = m.name.substr(0, dot + 1);
@@ -278,6 +321,14 @@ class Scanner final {
   }
 
   void add_without_weight(const std::string& base, const ModuleTensors& tensors) {
+    // Names that only quantized weights have, over words that no dialect's codes are: AWQ, GPTQ, packed integers.
+    for (const auto& [suffix, t] : tensors) {
+      if (suffix != "qweight" && suffix != "weight_packed") continue;
+      return problem("unexplained", Errc::kUnsupported, t->name,
+                     fmt::format("{} is {} [{}]: packed integers, as AWQ, GPTQ and int4 exports have them; {} is read "
+                                 "from floats of 4 or 8 bits alone",
+                                 t->name, t->type, fmt::join(t->shape, ", "), base));
+    }
     for (const auto& [suffix, t] : tensors) {
       // "scale", "scales" and "blocks" alone are names that norms and others have too.
       const bool telling = suffix.find("weight") != std::string::npos || suffix.find("input") != std::string::npos;
@@ -407,6 +458,16 @@ class Scanner final {
             true);
   }
 
+  // A matrix that a bank holds may stand beside it as well; which of the two counts, nothing tells.
+  void check_names() {
+    for (std::size_t i = 1; i < scan_.modules.size(); ++i) {
+      const Module &a = scan_.modules[i - 1], &b = scan_.modules[i];
+      if (a.name == b.name)
+        problem("twice", Errc::kCorrupt, b.codes->name,
+                fmt::format("{} stands twice: in {} and in {}", a.name, a.codes->name, b.codes->name));
+    }
+  }
+
   // Banks are complete: the same parts of every expert, as many as the configuration says.
   void check_experts() {
     std::map<std::string, std::map<std::int64_t, std::set<std::string>>> banks;
@@ -419,10 +480,18 @@ class Scanner final {
       const bool shared = bank.ends_with("shared_experts");
       const std::int64_t count =
           std::max(experts.rbegin()->first + 1, shared ? 0 : std::min<std::int64_t>(declared, 1 << 20));
-      for (std::int64_t i = 0; i < count; ++i) {
+      std::size_t missing = static_cast<std::size_t>(count) * parts.size(), listed = 0;
+      for (const auto& [index, own] : experts) missing -= own.size();
+      for (std::int64_t i = 0; i < count && listed < missing; ++i) {
         const auto it = experts.find(i);
         for (const std::string& part : parts) {
           if (it != experts.end() && it->second.contains(part)) continue;
+          if (listed++ == kListedExperts) {
+            problem("expert_missing", Errc::kNotFound, bank,
+                    fmt::format("{} lacks {} more matrices of its {} experts", bank, missing - kListedExperts, count));
+            listed = missing;
+            break;
+          }
           problem("expert_missing", Errc::kNotFound, fmt::format("{}.{}.{}", bank, i, part),
                   fmt::format("{}.{}.{} is missing: the bank has {} experts with {}", bank, i, part, count,
                               fmt::join(parts, ", ")));
@@ -480,7 +549,7 @@ class Scanner final {
   CheckpointScan& scan_;
   std::vector<StoredGlobals> globals_;
   Json layer_notes_;
-  std::set<std::int64_t> widths_;
+  std::optional<std::set<std::int64_t>> widths_;
   std::optional<Evidence> evidence_;
 };
 

@@ -65,6 +65,9 @@ const Suffixes& all_suffixes() {
 
 std::string text_of(const StoredTensor& t) { return fmt::format("{} [{}]", t.type, fmt::join(t.shape, ", ")); }
 
+// A bank of more is no model's; each of its matrices becomes a module, so a shape alone must not make billions of them.
+constexpr std::int64_t kMostExperts = 1 << 14;
+
 // One dialect's way to read the module, and how far it explains the tensors that are there.
 struct Attempt {
   Reading reading;
@@ -84,6 +87,14 @@ std::vector<Format> formats_of(const Spelling& s, const StoredTensor* scales, Bl
   return {block_fp8(block, kE4M3, scale)};
 }
 
+void count_experts(Attempt& a, const StoredTensor& codes, std::int64_t experts) {
+  if (experts < 1 || experts > kMostExperts)
+    complain(a, Errc::kShape, codes.name,
+             fmt::format("{} is {}, a bank of {} experts; there may be 1 to {}", codes.name, text_of(codes), experts,
+                         kMostExperts));
+  a.reading.experts = std::clamp<std::int64_t>(experts, 1, kMostExperts);
+}
+
 // The extent and the grid of the codes, from the shape: [experts,] rows, columns, of which a dtype may hold several.
 // False where the shape is not one that the spelling has.
 bool place_codes(Attempt& a, const Spelling& s, const Format& format, const StoredTensor& codes, const Claim& claim,
@@ -97,12 +108,12 @@ bool place_codes(Attempt& a, const Spelling& s, const Format& format, const Stor
   const bool dense = format.is_dense();
   if (s.glued && shape.size() != 3) return false;
   if (shape.size() == 3 && (!dense || s.glued)) {
-    a.reading.experts = shape[0];
+    count_experts(a, codes, shape[0]);
     shape.erase(shape.begin());
   } else if (shape.size() == 2 && !dense && is_bank_name(base)) {
     const std::int64_t experts = expert_count(evidence.config);
     if (experts > 0 && shape[0] % experts == 0) {
-      a.reading.experts = experts;
+      count_experts(a, codes, experts);
       shape[0] /= experts;
     }
   }
@@ -123,8 +134,8 @@ bool place_codes(Attempt& a, const Spelling& s, const Format& format, const Stor
   a.reading.extent = {stored.rows, stored.cols * unit / format.element.bits()};
   if (!claim.logical) return true;
   const Extent logical = *claim.logical, padded = a.reading.extent;
-  if (logical.rows <= 0 || logical.cols <= 0 || round_up(logical.rows, s.padding.rows) != padded.rows ||
-      round_up(logical.cols, s.padding.cols) != padded.cols) {
+  if (logical.rows <= 0 || logical.cols <= 0 || logical.rows > padded.rows || logical.cols > padded.cols ||
+      round_up(logical.rows, s.padding.rows) != padded.rows || round_up(logical.cols, s.padding.cols) != padded.cols) {
     complain(a, Errc::kShape, codes.name,
              fmt::format("{} is {}, which is not {} x {} padded to multiples of {} x {}", codes.name, text_of(codes),
                          logical.rows, logical.cols, s.padding.rows, s.padding.cols));
@@ -202,10 +213,13 @@ std::optional<Attempt> attempt(const Dialect& dialect, const Spelling& s, const 
   a.reading = {.dialect = &dialect, .spelling = &s, .format = format, .sense = s.sense};
   ++a.explained;
   if (!place_codes(a, s, format, *codes, claim, base, evidence)) {
-    if (s.glued || format.is_dense()) return {};
+    if (format.is_dense()) return {};
+    const std::string_view wanted = s.blocks_axis ? "[experts, rows, blocks, 16]"
+                                    : s.glued     ? "[experts, rows, columns]"
+                                                  : "a matrix, or a bank of them";
     complain(
         a, Errc::kUnsupported, codes->name,
-        fmt::format("{} is {}; this dialect's weights are matrices, or banks of them", codes->name, text_of(*codes)));
+        fmt::format("{} is {}; {} weights of {} are {}", codes->name, text_of(*codes), s.format, dialect.name, wanted));
     return a;
   }
   if (declared && declared->sense && s.sense == Sense::kDivide) a.reading.sense = *declared->sense;
@@ -251,8 +265,8 @@ bool decodes_alike(const Reading& a, const Reading& b) {
 bool is_better(const Attempt& a, const Attempt& b) {
   const std::size_t ca = a.reading.complaints.size(), cb = b.reading.complaints.size();
   if ((ca == 0) != (cb == 0)) return ca == 0;
-  if (a.misfits != b.misfits) return a.misfits < b.misfits;
   if (ca != cb) return ca < cb;
+  if (a.misfits != b.misfits) return a.misfits < b.misfits;
   if (a.explained != b.explained) return a.explained > b.explained;
   return a.declared > b.declared;
 }
@@ -341,21 +355,33 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
   const Owner owner = owner_of(base, tensors, evidence);
   std::optional<Attempt> best;
   std::vector<Reading> certain;
-  for (const Dialect* dialect : all_dialects()) {
-    if (owner.dialect != nullptr && owner.dialect != dialect) continue;
-    for (const Spelling& s : dialect->spellings) {
-      if (!owner.claim.format.empty() && s.format != owner.claim.format) continue;
-      if (owner.dialect == nullptr && dialect->only_claimed) continue;
-      if (dialect->only_declared && (declaration == nullptr || declaration->dialect != dialect->name)) continue;
-      for (const Format& format : formats_of(s, find(tensors, s.scales), block)) {
-        std::optional<Attempt> a = attempt(*dialect, s, format, base, tensors, declared, owner.claim, evidence);
-        if (!a) continue;
-        if (declaration != nullptr && declaration->dialect == dialect->name)
-          a->declared = named && format.block == block ? 2 : 1;
-        if (a->reading.complaints.empty()) certain.push_back(a->reading);
-        if (!best || is_better(*a, *best)) best = std::move(a);
+  const auto try_spellings = [&](std::string_view only) {
+    for (const Dialect* dialect : all_dialects()) {
+      if (owner.dialect != nullptr && owner.dialect != dialect) continue;
+      for (const Spelling& s : dialect->spellings) {
+        if (!only.empty() && s.format != only) continue;
+        if (owner.dialect == nullptr && dialect->only_claimed) continue;
+        if (dialect->only_declared && (declaration == nullptr || declaration->dialect != dialect->name)) continue;
+        for (const Format& format : formats_of(s, find(tensors, s.scales), block)) {
+          std::optional<Attempt> a = attempt(*dialect, s, format, base, tensors, declared, owner.claim, evidence);
+          if (!a) continue;
+          if (declaration != nullptr && declaration->dialect == dialect->name)
+            a->declared = named && format.block == block ? 2 : 1;
+          if (a->reading.complaints.empty()) certain.push_back(a->reading);
+          if (!best || is_better(*a, *best)) best = std::move(a);
+        }
       }
     }
+  };
+  try_spellings(owner.claim.format);
+  if (!best && !owner.claim.format.empty()) {
+    try_spellings("");
+    if (!best) return {};
+    const StoredTensor& codes = *find(tensors, best->reading.spelling->codes);
+    best->reading.complaints.clear();
+    complain(*best, Errc::kCorrupt, codes.name,
+             fmt::format("{} is {}, and {} says that it is {}", codes.name, text_of(codes), owner.dialect->name,
+                         owner.claim.format));
   }
   if (!best) return {};
   for (const Reading& other : certain) {
@@ -370,9 +396,11 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
     best->reading.complaints.clear();
     complain(*best, Errc::kUnsupported, std::string(base), fmt::format("{}: {}", base, owner.claim.refusal));
   }
-  if (!owner.others.empty())
+  if (!owner.others.empty()) {
+    best->reading.complaints.clear();
     complain(*best, Errc::kCorrupt, std::string(base),
              fmt::format("{} is {}'s by some signs and {}'s by others", base, owner.dialect->name, owner.others));
+  }
   best->reading.declared = std::move(declared);
   return std::move(best->reading);
 }

@@ -86,5 +86,25 @@ TEST(ExclusionLists, GrowByWhatNoBlockDivides) {
   EXPECT_FALSE(q.find("visual.blocks.0.attn.proj")->is_quantized());
 }
 
+// sgl-project/sglang#39317, vllm-project/vllm#48226: Quark excludes names that are fused already, or leaves of single
+// experts. Which modules are dense, their tensors say; a list that names others is no contradiction.
+TEST(ExclusionLists, OfQuarkMayNameFusedPartsAndLeaves) {
+  const test::TemporaryFolder folder;
+  ModelBuilder b;
+  b.numbers("model.layers.0.self_attn.q_proj.weight", DType::kBf16, {4, 32}, {1})
+      .numbers("model.layers.0.mlp.experts.0.w1.weight", DType::kBf16, {4, 32}, {1});
+  for (const std::string m : {"model.layers.0.mlp.experts.0.w2", "model.layers.0.self_attn.o_proj"})
+    b.bytes(m + ".weight", DType::kU8, {4, 16}, {test::kOnes})
+        .bytes(m + ".weight_scale", DType::kU8, {4, 1}, {test::kE8m0One});
+  b.file("config.json", R"({"quantization_config": {"quant_method": "quark", "exclude": [
+           "model.layers.0.self_attn.qkv_proj", "model.layers.0.mlp.experts.0.w1", "re:.*lm_head"],
+           "global_quant_config": {"weight": {"dtype": "fp4", "qscheme": "per_group", "group_size": 32}}}})");
+  const Checkpoint model = Checkpoint::open(b.write(folder / "model"));
+  EXPECT_NO_THROW(model.require_usable());
+  EXPECT_EQ(model.find("model.layers.0.mlp.experts.0.w2")->reading.dialect->name, "quark");
+  EXPECT_EQ(test::values_of(model, "model.layers.0.self_attn.o_proj"), std::vector<float>(128, 1.f));
+  EXPECT_FALSE(model.find("model.layers.0.mlp.experts.0.w1")->is_quantized());
+}
+
 }  // namespace
 }  // namespace tessera

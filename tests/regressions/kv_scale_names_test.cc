@@ -10,6 +10,7 @@ namespace {
 
 // vllm-project/vllm#34293: `k_proj.k_scale` went to a name that did not exist. sgl-project/sglang#35455: scales of
 // compressed-tensors' files were dropped. vllm#6761, #4893, #6528, #25968: the older names.
+// NVIDIA/Model-Optimizer#20: an exporter raised every scale below 1 to 1. Here 0.75 stays 0.75.
 TEST(KvScales, AreKnownUnderEveryNameAndKept) {
   const std::string a = "model.layers.0.self_attn.";
   for (const std::string& name :

@@ -19,8 +19,11 @@ Claim claim_of(const Json& note) {
   else if (rotated != nullptr && rotated->is_bool() && rotated->as_bool())
     claim.refusal = "its note says that the weight is rotated, and the rotation is not in the file";
   const Json* shape = note.find("orig_shape");
-  if (shape != nullptr && shape->is_array() && shape->as_array().size() == 2 && shape->as_array()[0].is_integer() &&
-      shape->as_array()[1].is_integer())
+  if (shape == nullptr) return claim;
+  if (!shape->is_array() || shape->as_array().size() != 2 || !shape->as_array()[0].is_integer() ||
+      !shape->as_array()[1].is_integer())
+    claim.refusal = fmt::format("its note has the orig_shape {}; two numbers are wanted", shape->dump());
+  else
     claim.logical = Extent{shape->as_array()[0].as_int64(), shape->as_array()[1].as_int64()};
   return claim;
 }

@@ -15,7 +15,8 @@ std::unique_ptr<Declaration> read_modelopt_diffusers(const ModelConfig& config) 
   if (text == config.metadata.end()) return nullptr;
   try {
     const Json json = parse_json(text->second);
-    if (!json.is_object() || !json.string_or("quant_method", "").starts_with("modelopt")) return nullptr;
+    require(json.is_object(), Errc::kCorrupt, "the metadata '{}' holds no JSON object", kKey);
+    if (!json.string_or("quant_method", "").starts_with("modelopt")) return nullptr;
     std::unique_ptr<Declaration> declaration = modelopt_declaration(json, json.find("producer"), "the file's metadata");
     declaration->dialect = "modelopt-diffusers";
     return declaration;

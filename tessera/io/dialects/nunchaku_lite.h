@@ -33,7 +33,7 @@ inline constexpr Dialect nunchaku_lite{
     },
     .write_declaration = nullptr,
     .claim = [](std::string_view, const ModuleTensors& tensors, const Evidence&) -> std::optional<Claim> {
-      if (!tensors.contains("qweight")) return {};
+      if (!tensors.contains("qweight") || !tensors.contains("wscales")) return {};
       return Claim{.refusal =
                        "Nunchaku keeps its bytes in the order of its kernels' tiles, which has no public "
                        "description; dequantize it with Nunchaku itself"};

@@ -101,8 +101,9 @@ std::optional<Claim> claim_torchao(std::string_view module, const ModuleTensors&
   }
   try {
     const Json json = parse_json(text->second);
-    const std::string type = json.is_object() ? json.string_or("_type", "") : "";
-    const Json* data = json.is_object() ? json.find("_data") : nullptr;
+    require(json.is_object(), Errc::kCorrupt, "the metadata '{}.weight' holds no JSON object", module);
+    const std::string type = json.string_or("_type", "");
+    const Json* data = json.find("_data");
     if ((type != "NVFP4Tensor" && type != "MXTensor" && type != "Float8Tensor") || data == nullptr ||
         !data->is_object()) {
       claim.refusal = fmt::format("the file's metadata says that it is a '{}', which Tessera does not read", type);
@@ -112,7 +113,8 @@ std::optional<Claim> claim_torchao(std::string_view module, const ModuleTensors&
     const bool tiles = is_true(*data, "is_swizzled_scales") || is_true(*data, "_is_swizzled_scales");
     claim.scale_order = tiles ? GridOrder::kTiles : GridOrder::kRows;
   } catch (Error& e) {
-    e.add_note(fmt::format("reading the metadata '{}.weight'", module));
+    e.in_tensor(tensors.find("_weight_qdata")->second->name)
+        .add_note(fmt::format("reading the metadata '{}.weight'", module));
     throw;
   }
   return claim;
