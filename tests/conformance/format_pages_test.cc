@@ -96,8 +96,8 @@ std::vector<Page> pages_of_folders() {
       {"auto-round", round, "m.q", "compressed-tensors", {0.4375f}},
       {"mlx",
        ModelBuilder()
-           .bytes("m.q.weight", DType::kU32, {1, 4}, bytes({0x92, 0, 0, 0}, 16))
-           .bytes("m.q.scales", DType::kU8, {1, 1}, {0x80})
+           .bytes("m.q.weight", DType::kU32, {1, 8}, bytes({0x92, 0, 0, 0}, 32))
+           .bytes("m.q.scales", DType::kU8, {1, 2}, {0x80, 0x7f})
            .file("config.json", R"({"quantization": {"group_size": 32, "bits": 4, "mode": "mxfp4"}})"),
        "m.q",
        "mlx",

@@ -65,7 +65,7 @@ struct QuarkRule {
       e = (kMode == QuarkMode::kFloor ? floor_log2_in(in.source, a) : ceil_log2_in(in.source, a)) - emax;
       // The scale is held in the dtype of the weights, where it may vanish.
       const auto vanishes = e < (in.source == DType::kBf16 ? -133 : in.source == DType::kF16 ? -24 : -149);
-      e = (in.amax == all<F>(0.f)) | vanishes ? Int<F>{} - 23 : e;
+      e = ((in.amax == all<F>(0.f)) | vanishes) ? Int<F>{} - 23 : e;
       power = pow2_lane<F>(e);
     }
     const auto known = kMode == QuarkMode::kEven ? in.amax <= all<F>(kInfinity) : in.amax < all<F>(kInfinity);
