@@ -8,7 +8,7 @@
 namespace tessera {
 
 struct Checkpoint::Impl {
-  Container container;
+  std::shared_ptr<const Container> container;
   CheckpointScan scan;
   bool strict = false;
 };
@@ -38,12 +38,22 @@ Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
 Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
 
 Checkpoint Checkpoint::open(const std::string& path, const OpenOptions& options) {
-  auto impl = std::make_unique<Impl>(Impl{Container::open(path), {}, options.strict});
-  impl->scan = scan_checkpoint(impl->container);
+  auto impl = std::make_unique<Impl>(Impl{std::make_shared<Container>(Container::open(path)), {}, options.strict});
+  impl->scan = scan_checkpoint(*impl->container);
   return Checkpoint(std::move(impl));
 }
 
-const Container& Checkpoint::container() const { return impl_->container; }
+Checkpoint Checkpoint::amended(const Amendment& amendment) const {
+  auto impl = std::make_unique<Impl>(
+      Impl{std::make_shared<Container>(tessera::amended(impl_->container, amendment)), {}, impl_->strict});
+  ModelConfig config{.config = amendment.config.value_or(impl_->scan.config.config),
+                     .sidecar = amendment.sidecar.value_or(impl_->scan.config.sidecar),
+                     .metadata = {}};
+  impl->scan = scan_checkpoint(*impl->container, std::move(config));
+  return Checkpoint(std::move(impl));
+}
+
+const Container& Checkpoint::container() const { return *impl_->container; }
 const ModelConfig& Checkpoint::config() const { return impl_->scan.config; }
 const Declaration* Checkpoint::declared() const { return impl_->scan.declared.get(); }
 std::span<const Module> Checkpoint::modules() const { return impl_->scan.modules; }
@@ -100,7 +110,7 @@ void Checkpoint::require_usable() const {
 
 Tensor Checkpoint::load_tensor(const StoredTensor& tensor) const {
   Tensor result(tensor.dtype, tensor.shape);
-  impl_->container.read(tensor, 0, result.span());
+  impl_->container->read(tensor, 0, result.span());
   return result;
 }
 
@@ -109,6 +119,12 @@ QuantizedTensor Checkpoint::load(const Module& module) const {
 }
 
 QuantizedTensor Checkpoint::load_rows(const Module& module, std::int64_t begin, std::int64_t end) const {
+  QuantizedTensor q = load_rows_unchecked(module, begin, end);
+  if (module.scales != nullptr) require_scales(q, module.scales->name);
+  return q;
+}
+
+QuantizedTensor Checkpoint::load_rows_unchecked(const Module& module, std::int64_t begin, std::int64_t end) const {
   const Reading& r = module.reading;
   TESSERA_ASSERT(module.is_quantized() && r.complaints.empty());
   const Block block = block_in(r.format, r.extent);
@@ -125,7 +141,7 @@ QuantizedTensor Checkpoint::load_rows(const Module& module, std::int64_t begin, 
   QuantizedTensor q = empty_quantized(format, {end - begin, r.extent.cols});
   q.sense = module.global ? module.global->sense : r.sense;
   q.reads_minus_zero = r.spelling->reads_minus_zero;
-  take_grid(impl_->container, *module.codes, r.codes, 1, {end - begin, row_bytes(format, r.extent.cols)}, begin,
+  take_grid(*impl_->container, *module.codes, r.codes, 1, {end - begin, row_bytes(format, r.extent.cols)}, begin,
             q.codes.span());
   if (r.spelling->high_nibble_first)
     for (std::byte& b : q.codes.span()) b = (b << 4) | (b >> 4);
@@ -136,7 +152,7 @@ QuantizedTensor Checkpoint::load_rows(const Module& module, std::int64_t begin, 
                                                  : DType::kF32,
                       q.scales.shape());
   if (module.scales != nullptr)
-    take_grid(impl_->container, *module.scales, r.scales, static_cast<std::size_t>(dtype_bits(stored.dtype())) / 8,
+    take_grid(*impl_->container, *module.scales, r.scales, static_cast<std::size_t>(dtype_bits(stored.dtype())) / 8,
               scale_extent(format, q.extent), begin / block.rows, stored.span());
   else
     std::fill_n(stored.as<float>(), stored.count(), 1.f);
@@ -147,7 +163,6 @@ QuantizedTensor Checkpoint::load_rows(const Module& module, std::int64_t begin, 
     for (std::int64_t i = 0; i < stored.count(); ++i) q.scales.as<float>()[i] = element_as_float(stored, i);
   }
   if (r.format.has_global) q.global.as<float>()[0] = module.global ? module.global->bits : 1.f;
-  if (module.scales != nullptr) require_scales(q, module.scales->name);
   return q;
 }
 
@@ -155,7 +170,7 @@ Tensor Checkpoint::load_dense_rows(const Module& module, std::int64_t begin, std
   TESSERA_ASSERT(!module.is_quantized() && 0 <= begin && begin <= end && end <= module.reading.extent.rows);
   const Extent part{end - begin, module.reading.extent.cols};
   Tensor rows(module.codes->dtype, {part.rows, part.cols});
-  take_grid(impl_->container, *module.codes, module.reading.codes,
+  take_grid(*impl_->container, *module.codes, module.reading.codes,
             static_cast<std::size_t>(dtype_bits(rows.dtype())) / 8, part, begin, rows.span());
   return rows;
 }

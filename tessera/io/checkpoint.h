@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/io/amendment.h"
 #include "tessera/io/container.h"
 #include "tessera/io/dialect.h"
 #include "tessera/io/expert_bank.h"
@@ -60,6 +61,8 @@ class Checkpoint final {
   // Throws as Container::open does, and kCorrupt for configuration files that are no JSON. What is wrong with tensors
   // is a problem, not an exception: see require_usable().
   static Checkpoint open(const std::string& path, const OpenOptions& options = {});
+  // The same model as the amendment shows it, understood anew; this one stays as it is.
+  Checkpoint amended(const Amendment& amendment) const;
   ~Checkpoint();
   Checkpoint(Checkpoint&&) noexcept;
   Checkpoint& operator=(Checkpoint&&) noexcept;
@@ -89,6 +92,8 @@ class Checkpoint final {
   QuantizedTensor load(const Module& module) const;
   // Rows [begin, end) of it. Throws kShape unless both are multiples of the format's block, or the end.
   QuantizedTensor load_rows(const Module& module, std::int64_t begin, std::int64_t end) const;
+  // The same, as they stand: for those who look for damage. Scales may be no numbers.
+  QuantizedTensor load_rows_unchecked(const Module& module, std::int64_t begin, std::int64_t end) const;
   // Rows [begin, end) of a dense module's matrix, in its own dtype.
   Tensor load_dense_rows(const Module& module, std::int64_t begin, std::int64_t end) const;
   // Any stored tensor, as it is.

@@ -42,8 +42,8 @@ class Scanner final {
     scan_.warnings.assign(container.warnings().begin(), container.warnings().end());
   }
 
-  void run() {
-    if (container_.kind() != Container::Kind::kGguf) read_configuration();
+  void run(std::optional<ModelConfig> config) {
+    if (container_.kind() != Container::Kind::kGguf) read_configuration(std::move(config));
     Grouped grouped = group();
     evidence_.emplace(gather_evidence());
     for (const auto& [base, tensors] : grouped) add(base, tensors);
@@ -55,8 +55,8 @@ class Scanner final {
   }
 
  private:
-  void read_configuration() {
-    scan_.config = read_model_config(container_.folder());
+  void read_configuration(std::optional<ModelConfig> config) {
+    scan_.config = config ? std::move(*config) : read_model_config(container_.folder());
     for (const ContainerFile& file : container_.files())
       scan_.config.metadata.insert(file.metadata.begin(), file.metadata.end());
     for (const ContainerFile& file : container_.files()) {
@@ -555,9 +555,9 @@ class Scanner final {
 
 }  // namespace
 
-CheckpointScan scan_checkpoint(const Container& container) {
+CheckpointScan scan_checkpoint(const Container& container, std::optional<ModelConfig> config) {
   CheckpointScan scan;
-  Scanner(container, scan).run();
+  Scanner(container, scan).run(std::move(config));
   return scan;
 }
 

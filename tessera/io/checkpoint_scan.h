@@ -1,6 +1,7 @@
 // The scan of a container's headers that makes a Checkpoint: modules, problems, contradictions.
 #pragma once
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct CheckpointScan {
   std::vector<ContainerWarning> contradictions;  // between what is declared and what is there
 };
 
-CheckpointScan scan_checkpoint(const Container& container);
+// `config`: instead of the configuration files beside the container; its metadata comes from the container all the
+// same.
+CheckpointScan scan_checkpoint(const Container& container, std::optional<ModelConfig> config = {});
 
 }  // namespace tessera

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/utf8.h"
+#include "tessera/io/amendment.h"
 #include "tessera/io/gguf.h"
 #include "tessera/io/model_folder.h"
 #include "tessera/io/safetensors.h"
@@ -28,6 +31,11 @@ struct Container::Impl {
 
   mutable std::mutex mapping;
   mutable std::vector<std::optional<MappedFile>> maps;  // as files; under `mapping`
+
+  // Of an amended container: what it amends, and the tensors that are not read from there as they stand.
+  std::shared_ptr<const Container> from;
+  std::map<std::string, AmendedTensor, std::less<>> replaced;
+  mutable std::map<std::string, std::vector<std::byte>, std::less<>> copies;  // of mapped ones; under `mapping`
 
   void warn(std::string_view code, std::string_view tensor, std::string message) {
     warnings.push_back({std::string(code), std::string(tensor), std::move(message)});
@@ -218,6 +226,13 @@ void Container::read(const StoredTensor& tensor, std::uint64_t begin, std::span<
   require(begin <= tensor.bytes && into.size() <= tensor.bytes - begin, Errc::kInvalid,
           "tensor '{}' has {} bytes, and [{}, {}) were asked for", printable(tensor.name), tensor.bytes, begin,
           begin + into.size());
+  if (impl_->from != nullptr) {
+    const StoredTensor* stored = impl_->from->find(tensor.name);
+    TESSERA_ASSERT(stored != nullptr);
+    const auto it = impl_->replaced.find(tensor.name);
+    if (it == impl_->replaced.end()) return impl_->from->read(*stored, begin, into);
+    return it->second.read(*impl_->from, *stored, begin, into);
+  }
   try {
     impl_->handles.at(tensor.file).read(tensor.offset + begin, into);
   } catch (Error& e) {
@@ -233,6 +248,13 @@ std::vector<std::byte> Container::read_all(const StoredTensor& tensor) const {
 }
 
 std::span<const std::byte> Container::map(const StoredTensor& tensor) const {
+  if (impl_->from != nullptr) {
+    if (!impl_->replaced.contains(tensor.name)) return impl_->from->map(*impl_->from->find(tensor.name));
+    const std::lock_guard lock(impl_->mapping);
+    const auto [it, is_new] = impl_->copies.try_emplace(tensor.name);
+    if (is_new) it->second = read_all(tensor);
+    return it->second;
+  }
   const std::lock_guard lock(impl_->mapping);
   std::optional<MappedFile>& map = impl_->maps.at(tensor.file);
   if (!map) map.emplace(impl_->handles[tensor.file]);
@@ -245,6 +267,53 @@ std::span<const std::byte> Container::map(const StoredTensor& tensor) const {
               tensor.name);
   }
   return whole.subspan(tensor.offset, tensor.bytes);
+}
+
+AmendedTensor amend_bytes(const StoredTensor& tensor, std::array<std::uint8_t, 256> table) {
+  return {tensor.dtype, tensor.shape,
+          [table](const Container& from, const StoredTensor& stored, std::uint64_t begin, std::span<std::byte> into) {
+            from.read(stored, begin, into);
+            for (std::byte& b : into) b = std::byte{table[std::to_integer<std::size_t>(b)]};
+          }};
+}
+
+AmendedTensor amend_whole(const StoredTensor& tensor, std::vector<std::byte> bytes) {
+  return {tensor.dtype, tensor.shape,
+          [bytes = std::move(bytes)](const Container&, const StoredTensor&, std::uint64_t begin,
+                                     std::span<std::byte> into) {
+            std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(begin), into.size(), into.begin());
+          }};
+}
+
+Container amended(std::shared_ptr<const Container> from, const Amendment& amendment) {
+  auto impl = std::make_unique<Container::Impl>();
+  impl->kind = from->kind();
+  impl->path = from->path();
+  impl->folder = from->folder();
+  impl->files.assign(from->files().begin(), from->files().end());
+  impl->warnings.assign(from->warnings().begin(), from->warnings().end());
+  impl->gguf_metadata = from->gguf_metadata();
+  for (const auto& [name, tensor] : amendment.tensors)
+    require(from->find(name) != nullptr, Errc::kInvalid, "{} has no tensor '{}' to amend", from->path(), name);
+  for (const StoredTensor& stored : from->tensors()) {
+    if (amendment.dropped.contains(stored.name)) continue;
+    StoredTensor& tensor = impl->tensors.emplace_back(stored);
+    const auto it = amendment.tensors.find(stored.name);
+    if (it == amendment.tensors.end()) continue;
+    tensor.dtype = it->second.dtype;
+    tensor.type = dtype_name(tensor.dtype);
+    tensor.shape = it->second.shape;
+    tensor.bytes = static_cast<std::uint64_t>(tensor.elements() * dtype_bits(tensor.dtype) / 8);
+    impl->replaced.emplace(it->first, it->second);
+  }
+  if (!amendment.globals.empty()) {
+    std::string& text = impl->files.at(0).metadata[std::string(kGlobalsKey)];
+    StoredGlobals globals = text.empty() ? StoredGlobals() : StoredGlobals::parse(text);
+    for (const auto& [name, original] : amendment.globals) globals.keep(name, original);
+    text = globals.text();
+  }
+  impl->from = std::move(from);
+  return Container(std::move(impl));
 }
 
 std::string read_side_file(const std::string& folder, std::string_view name, std::uint64_t limit) {

@@ -23,6 +23,8 @@
 
 namespace tessera {
 
+struct Amendment;
+
 struct StoredTensor {
   std::string name;
   DType dtype = DType::kU8;         // kU8 for ggml blocks
@@ -72,6 +74,7 @@ class Container final {
 
  private:
   struct Impl;
+  friend Container amended(std::shared_ptr<const Container> from, const Amendment& amendment);
   explicit Container(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -111,6 +111,47 @@ Json json_of(const GgufImportReport& report) {
   return j;
 }
 
+Json json_of(const FingerprintReport& report) {
+  Json j;
+  Json& exporters = j.set("exporters", JsonArray{});
+  for (const Attribution& a : report.exporters) {
+    Json entry;
+    entry.set("name", a.exporter->name);
+    entry.set("versions", a.versions);
+    Json& evidence = entry.set("evidence", JsonArray{});
+    for (const std::string& line : a.evidence) evidence.push(line);
+    exporters.push(std::move(entry));
+  }
+  Json& faults = j.set("faults", JsonArray{});
+  for (const Fault& f : report.faults) {
+    Json entry;
+    entry.set("code", f.code);
+    entry.set("report", f.report);
+    entry.set("tensor", f.tensor);
+    entry.set("message", f.message);
+    entry.set("fix", f.fix != nullptr ? Json(f.fix->name) : Json());
+    faults.push(std::move(entry));
+  }
+  return j;
+}
+
+Json json_of(std::span<const AppliedFix> fixes) {
+  Json list = JsonArray{};
+  for (const AppliedFix& applied : fixes) {
+    Json entry;
+    entry.set("name", applied.fix->name);
+    Json& findings = entry.set("findings", JsonArray{});
+    for (const Finding& f : applied.findings) {
+      Json finding;
+      finding.set("tensor", f.tensor);
+      finding.set("message", f.message);
+      findings.push(std::move(finding));
+    }
+    list.push(std::move(entry));
+  }
+  return list;
+}
+
 std::vector<ContainerWarning> warnings_of(const GgufImportReport& report) {
   std::vector<ContainerWarning> warnings = report.warnings;
   for (const GgufLeftOut& left : report.left_out)

@@ -68,9 +68,9 @@ def quantized(dense):
 
 COMMON = {"--help", "--json", "--quiet", "--strict", "--log", "--threads", "--device", "--cpu-tier", "--seed"}
 OWN = {
-    "inspect": {"--tensors"},
+    "inspect": {"--tensors", "--fingerprint"},
     "quantize": {"--recipe", "--as", "--policy", "--set"},
-    "convert": {"--as", "--requantize"},
+    "convert": {"--as", "--requantize", "--fix"},
     "dequantize": {"--dtype"},
     "verify": {"--against", "--policy"},
     "formats": set(),
@@ -95,7 +95,8 @@ def test_help_lists_every_command():
 
 def test_inspect_answers_with_the_keys_of_the_contract(quantized):
     a = answer("inspect", quantized, "--tensors")
-    assert set(a) == {"path", "kind", "dialects", "exporter", "declared", "modules", "problems", "totals", "tensors", "warnings"}
+    assert set(a) == {"path", "kind", "dialects", "exporter", "declared", "modules", "problems", "fingerprint",
+                      "totals", "tensors", "warnings"}
     assert (a["kind"], a["dialects"], a["problems"]) == ("folder", ["compressed-tensors"], [])
     assert set(a["exporter"]) == {"name", "version"}
     assert a["declared"] == json.loads((quantized / "config.json").read_text())["quantization_config"]

@@ -10,6 +10,7 @@
 #include "tessera/io/checkpoint.h"
 #include "tessera/io/module_names.h"
 #include "tessera/numeric/describe.h"
+#include "tessera/weights/fingerprint.h"
 #include "tessera/weights/report.h"
 
 namespace tessera::commands {
@@ -43,6 +44,12 @@ class Inspect final : public app::Command {
   void visit(app::OptionVisitor& v) override {
     v.positional("PATH", path_, "a model's folder, a .safetensors or .gguf file, or an index file");
     v.flag("--tensors", tensors_, "list every tensor");
+    v.flag("--fingerprint", fingerprint_,
+           fmt::format(
+               "look at up to {} KiB of codes and block scales of each weight, or one row of blocks, to tell which "
+               "exporter wrote them and which of its faults they show; without it, names and globals tell what "
+               "they can",
+               kFingerprintBytes >> 10));
   }
 
   app::Answer run(app::Session& session) override {
@@ -53,6 +60,7 @@ class Inspect final : public app::Command {
     app::Answer answer;
     answer.status = std::any_of(problems.begin(), problems.end(), [](const Problem& p) { return !p.harmless; }) ? 1 : 0;
     add_totals(model);
+    report_ = take_fingerprint(model, fingerprint_ ? kFingerprintBytes : 0);
     answer.json = json_of_model(model, problems);
     answer.text = text_of_model(model, problems);
     return answer;
@@ -113,6 +121,7 @@ class Inspect final : public app::Command {
       for (const StoredTensor& t : model.container().tensors())
         if (t.shape.size() >= 2) modules.push(json_of_gguf_module(t));
     j.set("problems", json_of(std::span<const Problem>(problems)));
+    j.set("fingerprint", json_of(report_));
     Json& totals = j.set("totals", JsonObject{});
     totals.set("parameters", all_.parameters);
     totals.set("bytes", all_.bytes);
@@ -195,6 +204,7 @@ class Inspect final : public app::Command {
     if (const Declaration* d = model.declared(); d != nullptr)
       text += fmt::format("declared  {} in {}{}\n", d->dialect, d->where,
                           d->exporter.empty() ? "" : fmt::format(", written by {} {}", d->exporter, d->version));
+    if (!report_.exporters.empty()) text += fmt::format("exporter  {}\n", exporters_text());
     app::TextTable formats({"format", "tensors", "parameters", "bytes"});
     for (const auto& [name, t] : by_format_)
       formats.add({name, std::to_string(t.modules), app::format_count(t.parameters),
@@ -208,9 +218,42 @@ class Inspect final : public app::Command {
                    std::string(role_name(model.place(t).role))});
       text += "\n" + table.text("lllr");
     }
+    if (fingerprint_) text += evidence_text();
+    if (!report_.faults.empty()) text += faults_text();
     if (!problems.empty())
       text +=
           fmt::format("\n{} problem{}\n{}", problems.size(), problems.size() == 1 ? "" : "s", app::text_of(problems));
+    return text;
+  }
+
+  std::string exporters_text() const {
+    std::string text;
+    for (const Attribution& a : report_.exporters)
+      text += fmt::format("{}{}{}", text.empty() ? "" : " or ", a.exporter->name,
+                          a.versions == "any" ? "" : fmt::format(" ({})", a.versions));
+    return text + (fingerprint_ ? ", by its bytes" : ", by names and globals");
+  }
+
+  std::string evidence_text() const {
+    std::string text;
+    for (const Attribution& a : report_.exporters) {
+      text += fmt::format("\nevidence for {}\n", a.exporter->name);
+      for (const std::string& line : a.evidence) text += fmt::format("  {}\n", line);
+    }
+    return text;
+  }
+
+  // A few of each kind: the layers of a model are wrong together.
+  std::string faults_text() const {
+    constexpr std::size_t kShown = 3;
+    std::string text = "\nknown faults\n";
+    std::map<std::string, std::size_t> counts;
+    for (const Fault& f : report_.faults)
+      if (++counts[f.code] <= kShown)
+        text += fmt::format("  {}: {}{}\n", f.code, f.message,
+                            f.fix != nullptr ? fmt::format(" (convert --fix {})", f.fix->name) : "");
+    for (const auto& [code, count] : counts)
+      if (count > kShown) text += fmt::format("  and {} more of {} (--json lists all)\n", count - kShown, code);
     return text;
   }
 
@@ -244,7 +287,8 @@ class Inspect final : public app::Command {
   }
 
   std::string path_;
-  bool tensors_ = false;
+  bool tensors_ = false, fingerprint_ = false;
+  FingerprintReport report_;
   Total all_;
   std::map<std::string, Total> by_format_;
   std::set<std::string> dialects_;
