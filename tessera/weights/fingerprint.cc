@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <tuple>
 
 #include "tessera/weights/sample.h"
 #include "tessera_registry/fingerprints.inc"
@@ -192,6 +193,8 @@ class Fingerprinter final {
     for (const Module& m : model_.modules()) {
       if (!m.is_quantized() || !m.reading.complaints.empty()) continue;
       weights_.push_back(&m);
+      const std::size_t axes = m.scales != nullptr ? m.scales->shape.size() : 0;
+      kinds_.emplace(std::tuple(m.reading.spelling, m.codes->dtype, axes, format_family(m.reading.format)), &m);
       const std::string family(format_family(m.reading.format));
       Traits& t = traits_[family];
       t.family = family;
@@ -236,11 +239,12 @@ class Fingerprinter final {
     for (const auto& [family, t] : traits_) traits.push_back(t);
     std::vector<Attribution> all = attribute(traits), named;
     for (const Attribution& a : all)
-      if (std::all_of(weights_.begin(), weights_.end(), [&](const Module* m) { return spells(*a.exporter, *m); }))
+      if (std::all_of(kinds_.begin(), kinds_.end(),
+                      [&](const auto& kind) { return spells(*a.exporter, *kind.second); }))
         named.push_back(a);
     std::string names;
     std::set<std::string> seen;
-    for (const Module* m : weights_)
+    for (const auto& [kind, m] : kinds_)
       if (seen.insert(names_of(*m)).second) names += (names.empty() ? "" : "; ") + names_of(*m);
     for (Attribution& a : named) a.evidence.insert(a.evidence.begin(), "names: " + names);
     if (named.empty() && most_ > 0)
@@ -276,6 +280,8 @@ class Fingerprinter final {
   const Checkpoint& model_;
   std::uint64_t most_;
   std::vector<const Module*> weights_;
+  // One weight of each kind: layers are spelled alike.
+  std::map<std::tuple<const Spelling*, DType, std::size_t, std::string_view>, const Module*> kinds_;
   std::map<std::string, Traits> traits_;
   FingerprintReport report_;
 };

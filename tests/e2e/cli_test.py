@@ -498,3 +498,38 @@ def test_a_signal_while_maxima_are_read_ends_the_command_too(large, tmp_path):
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 143
     assert list(tmp_path.iterdir()) == []
+
+
+# Fingerprints and fixes
+
+def test_inspect_names_exporters_and_faults():
+    for flags in ([], ["--fingerprint"]):
+        f = answer("inspect", DATA / "quantized/modelopt-mini-NVFP4", *flags)["fingerprint"]
+        assert set(f) == {"exporters", "faults"} and f["faults"] == []
+        assert [e["name"] for e in f["exporters"]] == ["modelopt"]
+        assert all(set(e) == {"name", "versions", "evidence"} and e["evidence"] for e in f["exporters"])
+
+
+def test_convert_fixes_and_says_when_there_is_nothing_to_fix(tmp_path):
+    model = DATA / "quantized/modelopt-mini-NVFP4"
+    a = answer("convert", model, tmp_path / "no", "--as", "modelopt", "--fix", "nan-block-scales", status=1)
+    assert a["fixes"] == [{"name": "nan-block-scales", "findings": []}] and not (tmp_path / "no").exists()
+    assert "nan-block-scales" in error("not_found", "convert", model, tmp_path / "no", "--as", "modelopt", "--fix", "nope")["message"]
+    damaged = tmp_path / "damaged"
+    shutil.copytree(model, damaged)
+    tensors = files.read_model(model)
+    name = next(n for n in tensors if n.endswith(".weight_scale"))
+    data = bytearray((damaged / "model.safetensors").read_bytes())
+    size = int.from_bytes(data[:8], "little")
+    begin, end = json.loads(data[8:8 + size])[name]["data_offsets"]
+    worst = next(i for i in range(8 + size + begin, 8 + size + end) if data[i] == 0x7e)
+    data[worst] = 0x7f
+    (damaged / "model.safetensors").write_bytes(data)
+    faults = answer("inspect", damaged, "--fingerprint")["fingerprint"]["faults"]
+    assert [(f["code"], f["tensor"], f["fix"]) for f in faults] == [("nan-block-scales", name, "nan-block-scales")]
+    assert set(faults[0]) == {"code", "report", "tensor", "message", "fix"}
+    error("corrupt", "convert", damaged, tmp_path / "out", "--as", "modelopt")
+    a = answer("convert", damaged, tmp_path / "out", "--as", "modelopt", "--fix", "fnuz", "--fix", "nan-block-scales")
+    assert [(f["name"], len(f["findings"])) for f in a["fixes"]] == [("fnuz", 0), ("nan-block-scales", 1)]
+    for name, (_, array) in files.read_model(tmp_path / "out").items():
+        assert array.tobytes() == tensors[name][1].tobytes(), name
