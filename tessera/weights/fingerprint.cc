@@ -74,7 +74,7 @@ bool fits(const Signature& s, const Traits& t) {
   if (!s.zero_blocks.empty() && !within(t.zero_blocks, s.zero_blocks)) return false;
   if (!within(t.others, std::span(&s.others, 1)) || !within(t.largest, std::span(&s.largest, 1))) return false;
   if (s.minus_zero == MinusZero::kNever && t.minus_zero) return false;
-  if (s.minus_zero == MinusZero::kAlways && t.plus_zero) return false;
+  if (s.minus_zero == MinusZero::kInZeroBlocks && t.zeros_with_plus) return false;
   if (s.digits == Digits::kOfWeights && !has_digits_of_weights(t)) return false;
   if (s.digits == Digits::kAll && t.globals.size() >= kTellingGlobals && t.source && low_bits(*t.source) != 0 &&
       has_digits_of_weights(t))
@@ -119,7 +119,7 @@ void add_evidence(const Signature& s, const Traits& t, std::vector<std::string>&
       add(fmt::format("the largest code of a block is {} to {}", low, high));
   }
   if (s.minus_zero == MinusZero::kNever && t.plus_zero) add("no code is -0");
-  if (s.minus_zero == MinusZero::kAlways && t.minus_zero) add("every zero is the code of -0");
+  if (s.minus_zero == MinusZero::kInZeroBlocks && t.zero_block_count > 0) add("codes of zero blocks are all -0");
   if (s.minus_zero == MinusZero::kAny && t.minus_zero) add("codes of -0 occur");
   if (!t.globals.empty() && t.source && low_bits(*t.source) != 0 && s.digits != Digits::kAny)
     add(fmt::format("{} globals {} the digits of {}", t.globals.size(),
@@ -155,12 +155,18 @@ bool spells(const Fingerprint& f, const Module& m) {
   const Spelling& own = *m.reading.spelling;
   return std::any_of(all_dialects().begin(), all_dialects().end(), [&](const Dialect* d) {
     if (!lists(f.dialects, d->name)) return false;
+    // What claims a module knows it by notes and names that no other exporter writes.
+    if ((d->only_claimed || m.reading.dialect->only_claimed) && d != m.reading.dialect) return false;
     return std::any_of(d->spellings.begin(), d->spellings.end(), [&](const Spelling& s) {
-      const bool block = s.format == "fp8_block*";
-      const std::string_view family = block ? "FP8" : format_family(find_format(s.format));
-      return family == format_family(m.reading.format) && s.codes == own.codes && s.scales == own.scales &&
-             s.global == own.global && s.glued == own.glued && s.high_nibble_first == own.high_nibble_first &&
-             lists(s.codes_dtypes, m.codes->type) && has_shape(s, m);
+      const Format& format = m.reading.format;
+      const bool square = s.format == "fp8_block*";
+      if (square ? format_family(format) != "FP8" || format.block.rows <= 1
+                 : format_family(find_format(s.format)) != format_family(format) ||
+                       find_format(s.format).block != format.block)
+        return false;
+      return s.codes == own.codes && s.scales == own.scales && s.global == own.global && s.glued == own.glued &&
+             s.high_nibble_first == own.high_nibble_first && lists(s.codes_dtypes, m.codes->type) &&
+             (m.scales == nullptr || lists(s.scales_dtypes, m.scales->type)) && has_shape(s, m);
     });
   });
 }
@@ -194,7 +200,7 @@ class Fingerprinter final {
       if (!m.is_quantized() || !m.reading.complaints.empty()) continue;
       weights_.push_back(&m);
       const std::size_t axes = m.scales != nullptr ? m.scales->shape.size() : 0;
-      kinds_.emplace(std::tuple(m.reading.spelling, m.codes->dtype, axes, format_family(m.reading.format)), &m);
+      kinds_.emplace(std::tuple(m.reading.spelling, m.codes->dtype, axes, format_label(m.reading.format)), &m);
       const std::string family(format_family(m.reading.format));
       Traits& t = traits_[family];
       t.family = family;
@@ -208,7 +214,7 @@ class Fingerprinter final {
     attribute_weights();
     for (const Fix* fix : all_fixes()) add_fixable(*fix);
     for (const Attribution& a : report_.exporters)
-      for (const ExporterFault& fault : a.exporter->faults) add_faults(fault);
+      for (const ExporterFault& fault : a.exporter->faults) add_faults(fault, a.exporter->name);
     return std::move(report_);
   }
 
@@ -242,11 +248,10 @@ class Fingerprinter final {
       if (std::all_of(kinds_.begin(), kinds_.end(),
                       [&](const auto& kind) { return spells(*a.exporter, *kind.second); }))
         named.push_back(a);
-    std::string names;
-    std::set<std::string> seen;
-    for (const auto& [kind, m] : kinds_)
-      if (seen.insert(names_of(*m)).second) names += (names.empty() ? "" : "; ") + names_of(*m);
-    for (Attribution& a : named) a.evidence.insert(a.evidence.begin(), "names: " + names);
+    std::set<std::string> names;
+    for (const auto& [kind, m] : kinds_) names.insert(names_of(*m));
+    for (Attribution& a : named)
+      a.evidence.insert(a.evidence.begin(), fmt::format("names: {}", fmt::join(names, "; ")));
     if (named.empty() && most_ > 0)
       for (Attribution& a : all) a.evidence.insert(a.evidence.begin(), "converted: the names are another exporter's");
     report_.exporters = !named.empty() ? std::move(named) : most_ > 0 ? std::move(all) : std::vector<Attribution>();
@@ -260,8 +265,9 @@ class Fingerprinter final {
                                 repair.doubt.empty() ? &fix : nullptr});
   }
 
-  void add_faults(const ExporterFault& fault) {
+  void add_faults(const ExporterFault& fault, std::string_view exporter) {
     const auto add = [&](std::string tensor, std::string message) {
+      if (report_.exporters.size() > 1) message += fmt::format(", if {} wrote it", exporter);
       for (const Fault& known : report_.faults)
         if (known.code == fault.code && known.tensor == tensor) return;
       report_.faults.push_back(
@@ -281,7 +287,7 @@ class Fingerprinter final {
   std::uint64_t most_;
   std::vector<const Module*> weights_;
   // One weight of each kind: layers are spelled alike.
-  std::map<std::tuple<const Spelling*, DType, std::size_t, std::string_view>, const Module*> kinds_;
+  std::map<std::tuple<const Spelling*, DType, std::size_t, std::string>, const Module*> kinds_;
   std::map<std::string, Traits> traits_;
   FingerprintReport report_;
 };
@@ -312,6 +318,7 @@ void Traits::add(const QuantizedTensor& q) {
       seen.plus_zero = seen.plus_zero || codes.plus_zero;
       seen.minus_zero = seen.minus_zero || codes.minus_zero;
       if (codes.largest == 0) {
+        seen.zeros_with_plus = seen.zeros_with_plus || codes.plus_zero;
         seen.zero_blocks[scale] = true;
         ++seen.zero_block_count;
         continue;
@@ -337,6 +344,7 @@ void Traits::add(const QuantizedTensor& q) {
   block_count += seen.block_count;
   plus_zero = plus_zero || seen.plus_zero;
   minus_zero = minus_zero || seen.minus_zero;
+  zeros_with_plus = zeros_with_plus || seen.zeros_with_plus;
 }
 
 std::vector<Attribution> attribute(std::span<const Traits> traits) {

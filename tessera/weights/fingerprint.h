@@ -29,8 +29,8 @@ struct ByteRange {
 
 enum class MinusZero : std::uint8_t {
   kAny,
-  kNever,   // no code is -0
-  kAlways,  // every zero is
+  kNever,         // no code is -0
+  kInZeroBlocks,  // every code of a block of zeros is; what rounds to zero keeps its sign
 };
 enum class Digits : std::uint8_t {
   kAny,
@@ -85,6 +85,7 @@ struct Traits {
   std::array<bool, 256> zero_blocks{}, others{}, largest{};
   std::uint64_t zero_block_count = 0, block_count = 0;
   bool plus_zero = false, minus_zero = false;  // among the codes
+  bool zeros_with_plus = false;                // +0 in a block of zeros
   std::set<std::uint32_t> globals{};           // bits as they stand, of weights that are not zero
   std::vector<ZeroWeight> zero_weights{};
   std::set<DType> scale_dtypes{};

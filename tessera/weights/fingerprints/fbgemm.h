@@ -4,7 +4,7 @@
 
 namespace tessera::fingerprints {
 
-inline constexpr Signature kFbgemm[] = {{.families = "FP8"}};
+inline constexpr Signature kFbgemm[] = {{.families = "FP8", .scale_dtypes = "F32"}};
 inline constexpr Release kFbgemmReleases[] = {{"any", kFbgemm}};
 inline constexpr Fingerprint fbgemm{.name = "fbgemm", .dialects = "fbgemm-fp8", .releases = kFbgemmReleases};
 

@@ -1,6 +1,6 @@
 // NVIDIA Model Optimizer: statistics in f32; the scale of a zero block is 1, and in its static mode whatever the
-// rescaling leaves. Every zero of its MXFP4 is -0. Before its change #1397 scales underflowed to 0 or overflowed to
-// NaN. Source: spec/checkpoint-dialects.md 2.4, 2.10; NVIDIA/Model-Optimizer 0.47.
+// rescaling leaves. Every zero of its MXFP4 becomes -0. Before its change #1397 scales underflowed to 0 or overflowed
+// to NaN. Source: spec/checkpoint-dialects.md 2.4, 2.10; NVIDIA/Model-Optimizer 0.47.
 #pragma once
 #include "tessera/weights/fault_signs.h"
 #include "tessera/weights/fingerprint.h"
@@ -15,7 +15,7 @@ inline constexpr Signature kMoNew[] = {
      .others = {0x01, 0x7e},
      .digits = Digits::kAll,
      .zero_weight = ZeroWeight{.global = 0, .nan_scales = true}},
-    {.families = "MXFP4", .zero_blocks = kMoZeroExponent, .largest = {5, 7}, .minus_zero = MinusZero::kAlways},
+    {.families = "MXFP4", .zero_blocks = kMoZeroExponent, .largest = {5, 7}, .minus_zero = MinusZero::kInZeroBlocks},
     {.families = "MXFP8", .zero_blocks = kMoZeroExponent, .largest = {0x76, 0x7e}},
     {.families = "FP8", .scale_dtypes = "F32"}};
 inline constexpr ByteRange kMoOldZeroBlock[] = {{0x00, 0x01}, {0x38, 0x7e}};
@@ -24,7 +24,7 @@ inline constexpr Signature kMoOld[] = {
      .zero_blocks = kMoOldZeroBlock,
      .digits = Digits::kAll,
      .zero_weight = ZeroWeight{.global = 0, .nan_scales = true}},
-    {.families = "MXFP4", .zero_blocks = kMoZeroExponent, .largest = {5, 7}, .minus_zero = MinusZero::kAlways},
+    {.families = "MXFP4", .zero_blocks = kMoZeroExponent, .largest = {5, 7}, .minus_zero = MinusZero::kInZeroBlocks},
     {.families = "MXFP8", .zero_blocks = kMoZeroExponent, .largest = {0x76, 0x7e}},
     {.families = "FP8", .scale_dtypes = "F32"}};
 inline constexpr Release kMoReleases[] = {{"before Model-Optimizer#1397", kMoOld},
