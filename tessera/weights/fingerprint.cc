@@ -97,6 +97,8 @@ std::string bytes_text(const std::array<bool, 256>& seen) {
   return text;
 }
 
+constexpr std::ptrdiff_t kFourOverSix = 0x78;  // 256 in E4M3, the largest scale of that mode
+
 // What of the traits the signature names: why the exporter is one of those left.
 void add_evidence(const Signature& s, const Traits& t, std::vector<std::string>& evidence) {
   const auto add = [&](std::string text) {
@@ -114,6 +116,7 @@ void add_evidence(const Signature& s, const Traits& t, std::vector<std::string>&
     const auto [least, most] = extremes(t.others);
     if (least <= most)
       add(fmt::format("scales of {} other blocks are 0x{:02X} to 0x{:02X}", t.block_count, least, most));
+    if (t.family == "NVFP4" && most == kFourOverSix) add("the largest scale is 256: four over six");
     const auto [low, high] = extremes(t.largest);
     if (low <= high && (s.largest.first > 0 || s.largest.last < 255))
       add(fmt::format("the largest code of a block is {} to {}", low, high));
@@ -143,8 +146,8 @@ bool has_shape(const Spelling& s, const Module& m) {
       return axes == 1;
     case ScaleShape::kSpacedGrid:
       return axes == 4 || axes == 0;
-    case ScaleShape::kGrid:
-      return axes > 0;
+    case ScaleShape::kGrid:  // an axis of one block may be missing
+      return m.reading.format.block.rows == 1 ? axes == 2 : axes > 0;
   }
   return true;
 }

@@ -12,11 +12,12 @@ void sample_rows(const Checkpoint& model, const Module& m, std::uint64_t most,
   const Extent grid = scale_extent(r.format, r.extent);
   const std::int64_t rows = r.extent.rows,
                      bytes = code_bytes(r.format, r.extent) + grid.count() * scale_bytes(r.format);
-  if (r.codes.order == GridOrder::kColumns && static_cast<std::uint64_t>(bytes) > most) return;
+  if (static_cast<std::uint64_t>(bytes) <= most) return look(model.load_rows_unchecked(m, 0, rows));
+  if (r.codes.order == GridOrder::kColumns) return;
   const std::int64_t block = r.format.block.rows == 0 ? 1 : block_in(r.format, r.extent).rows;
   const std::int64_t step = r.scales.order == GridOrder::kTiles ? round_up(kTileRows, block) : block;
-  const auto budget = static_cast<std::int64_t>(std::min<std::uint64_t>(most, static_cast<std::uint64_t>(bytes)));
-  const std::int64_t wanted = std::max<std::int64_t>(1, budget / std::max<std::int64_t>(1, bytes / rows) / step);
+  const std::int64_t wanted =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(most) / std::max<std::int64_t>(1, bytes / rows) / step);
   const std::int64_t steps = ceil_div(rows, step);
   if (wanted >= steps) return look(model.load_rows_unchecked(m, 0, rows));
   const std::int64_t places = std::min(kPlaces, wanted), each = wanted / places;

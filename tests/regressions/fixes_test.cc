@@ -2,6 +2,7 @@
 // or an error that says why nobody can know them.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "tessera/io/grid.h"
@@ -44,7 +45,14 @@ void expect_repaired(const std::string& damaged, std::string_view fix, const Che
     ++compared;
     const Tensor a = dequantize(stream, undamaged.load(m)), b = dequantize(stream, out.load(*found));
     ASSERT_EQ(a.bytes(), b.bytes()) << m.name;
-    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0) << m.name;
+    // Zeros by value where one of the two dialects reads code 8 as +0.
+    std::size_t other = 0;
+    const bool signs = m.reading.spelling->reads_minus_zero == found->reading.spelling->reads_minus_zero;
+    for (std::int64_t i = 0; i < a.count(); ++i) {
+      const float x = a.as<float>()[i], y = b.as<float>()[i];
+      other += x != y || (signs && std::signbit(x) != std::signbit(y));
+    }
+    EXPECT_EQ(other, 0u) << m.name;
   }
   EXPECT_GT(compared, 0u);
 }
@@ -280,6 +288,7 @@ class TilePadding : public testing::Test {
     copy_of(folder_ / "comfy", [&](EditedTensor& t) {
       if (!t.name.ends_with(".weight_scale")) return;
       const Module& m = *tiled.find(t.name.substr(0, t.name.rfind('.')));
+      if (m.reading.scales.order != GridOrder::kTiles) return;
       const Extent grid = scale_extent(m.reading.format, m.reading.extent), old = m.reading.scales.stored;
       const Grid to{.order = GridOrder::kTiles, .stored = {old.rows + more.rows, old.cols + more.cols}};
       std::vector<std::uint8_t> bytes(static_cast<std::size_t>(to.stored.count()), filler);

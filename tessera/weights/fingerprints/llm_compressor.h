@@ -9,6 +9,8 @@ namespace tessera::fingerprints {
 
 inline constexpr ByteRange kCtZeroBlock[] = {{0x20, 0x20}};
 inline constexpr ByteRange kCtZeroExponent[] = {{0, 0}, {127, 127}};  // 127: of F16 weights
+// Up to 0.13 the bytes of MXFP4 are 2 too small, modulo 256.
+inline constexpr ByteRange kCtOldZeroExponent[] = {{0, 0}, {125, 125}, {127, 127}, {254, 254}};
 inline constexpr Signature kCtNew[] = {{.families = "NVFP4",
                                         .zero_blocks = kCtZeroBlock,
                                         .others = {0x01, 0x7e},
@@ -22,7 +24,7 @@ inline constexpr Signature kCtOld[] = {{.families = "NVFP4",
                                         .others = {0x01, 0x7e},
                                         .digits = Digits::kOfWeights,
                                         .zero_weight = ZeroWeight{.global = kInfinity}},
-                                       {.families = "MXFP4", .largest = {6, 7}},
+                                       {.families = "MXFP4", .zero_blocks = kCtOldZeroExponent, .largest = {6, 7}},
                                        {.families = "MXFP8", .zero_blocks = kCtZeroExponent, .largest = {0x76, 0x7e}},
                                        {.families = "FP8"}};
 inline constexpr Release kCtReleases[] = {{"compressed-tensors 0.14 and earlier", kCtOld},
