@@ -105,6 +105,10 @@ std::string lower_of(char32_t c) {
 bool is_python_space(char32_t c) { return is_white_space(c) || (c >= 0x1C && c <= 0x1F); }
 bool is_alphabetic(char32_t c) { return in_category(c, U_GC_L_MASK); }
 bool is_decimal(char32_t c) { return in_category(c, U_GC_ND_MASK); }
+bool is_digit(char32_t c) {
+  const auto type = u_getIntPropertyValue(icu(c), UCHAR_NUMERIC_TYPE);
+  return type == U_NT_DECIMAL || type == U_NT_DIGIT;
+}
 bool is_lower(char32_t c) { return u_isULowercase(icu(c)) != 0; }
 bool is_upper(char32_t c) { return u_isUUppercase(icu(c)) != 0; }
 bool is_cased(char32_t c) { return is_lower(c) || is_upper(c) || in_category(c, U_GC_LT_MASK); }
@@ -117,6 +121,12 @@ std::string to_lower(std::string_view text) {
 std::string to_upper(std::string_view text) {
   return mapped(text, [](UChar* into, std::int32_t capacity, const UChar* from, std::int32_t length,
                          UErrorCode* error) { return u_strToUpper(into, capacity, from, length, "", error); });
+}
+std::string to_folded(std::string_view text) {
+  return mapped(text,
+                [](UChar* into, std::int32_t capacity, const UChar* from, std::int32_t length, UErrorCode* error) {
+                  return u_strFoldCase(into, capacity, from, length, U_FOLD_CASE_DEFAULT, error);
+                });
 }
 std::string to_title(char32_t c) {
   return mapped(utf8_of(c),

@@ -46,6 +46,7 @@ std::string lower_of(char32_t c);     // of the one code point, whatever stands 
 bool is_python_space(char32_t c);
 bool is_alphabetic(char32_t c);  // categories L
 bool is_decimal(char32_t c);     // category Nd
+bool is_digit(char32_t c);       // that, and digits in other shapes: superscripts, circled ones
 bool is_lower(char32_t c);
 bool is_upper(char32_t c);
 bool is_cased(char32_t c);
@@ -53,5 +54,6 @@ bool is_printable(char32_t c);
 std::string to_lower(std::string_view text);
 std::string to_upper(std::string_view text);
 std::string to_title(char32_t c);
+std::string to_folded(std::string_view text);
 
 }  // namespace tessera
