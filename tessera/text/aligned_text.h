@@ -46,7 +46,7 @@ struct Piece {
   std::int32_t id = -1;
 };
 // A stretch within a piece, relative to its beginning.
-struct Part {
+struct PiecePart {
   std::uint32_t begin = 0, end = 0;
 };
 
@@ -63,7 +63,7 @@ struct Pieces {
   void cut(const Cut& cut) {
     std::vector<Piece> cut_pieces;
     cut_pieces.reserve(pieces.size());
-    std::vector<Part> parts;
+    std::vector<PiecePart> parts;
     for (const Piece& piece : pieces) {
       if (piece.id >= 0) {
         cut_pieces.push_back(piece);
@@ -71,7 +71,7 @@ struct Pieces {
       }
       parts.clear();
       cut(view(piece), parts);
-      for (const Part& part : parts)
+      for (const PiecePart& part : parts)
         if (part.begin < part.end) cut_pieces.push_back({piece.begin + part.begin, piece.begin + part.end, -1});
     }
     pieces = std::move(cut_pieces);

@@ -26,7 +26,7 @@ std::unique_ptr<PreTokenizer> make_pre_tokenizer(const Json& json);
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 SplitBehavior parse_split_behavior(std::string_view name);  // "Removed"...; kCorrupt
 // Appends the parts into which segments that cover a piece cut it.
-void append_parts(const std::vector<Segment>& segments, SplitBehavior behavior, std::vector<Part>& parts);
+void append_parts(const std::vector<Segment>& segments, SplitBehavior behavior, std::vector<PiecePart>& parts);
 
 // Cuts at single code points: those of which matches(c) is true. Each is a match of its own.
 template <class Matches>
@@ -41,7 +41,7 @@ namespace tessera {
 template <class Matches>
 void cut_at(Pieces& pieces, SplitBehavior behavior, const Matches& matches) {
   std::vector<Segment> segments;
-  pieces.cut([&](std::string_view text, std::vector<Part>& parts) {
+  pieces.cut([&](std::string_view text, std::vector<PiecePart>& parts) {
     segments.clear();
     std::uint32_t done = 0;
     for (std::uint32_t at = 0; at < text.size();) {

@@ -20,7 +20,7 @@ constexpr std::array kBehaviors = {
 };
 
 // A match that follows text is added to it; a match after a match stands alone.
-void append_merged_with_previous(const std::vector<Segment>& segments, std::vector<Part>& parts) {
+void append_merged_with_previous(const std::vector<Segment>& segments, std::vector<PiecePart>& parts) {
   bool after_match = false, first = true;
   for (const Segment& s : segments) {
     if (s.is_match && !after_match && !first) {
@@ -33,7 +33,7 @@ void append_merged_with_previous(const std::vector<Segment>& segments, std::vect
   }
 }
 
-void append_merged_with_next(const std::vector<Segment>& segments, std::vector<Part>& parts) {
+void append_merged_with_next(const std::vector<Segment>& segments, std::vector<PiecePart>& parts) {
   const auto start = static_cast<std::ptrdiff_t>(parts.size());
   bool before_match = false, last = true;
   for (auto s = segments.rbegin(); s != segments.rend(); ++s) {
@@ -59,7 +59,7 @@ SplitBehavior parse_split_behavior(std::string_view name) {
   fail(Errc::kCorrupt, "no split behavior '{}'; there are: {}", printable(name), names);
 }
 
-void append_parts(const std::vector<Segment>& segments, SplitBehavior behavior, std::vector<Part>& parts) {
+void append_parts(const std::vector<Segment>& segments, SplitBehavior behavior, std::vector<PiecePart>& parts) {
   switch (behavior) {
     case SplitBehavior::kRemoved:
       for (const Segment& s : segments)

@@ -73,6 +73,8 @@ OWN = {
     "convert": {"--as", "--requantize", "--fix"},
     "dequantize": {"--dtype"},
     "verify": {"--against", "--policy"},
+    "tokenize": {"--text", "--file", "--decode", "--ids", "--no-special"},
+    "template": {"--messages"},
     "formats": set(),
     "dialects": set(),
     "doctor": set(),

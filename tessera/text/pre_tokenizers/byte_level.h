@@ -23,7 +23,7 @@ class ByteLevel final : public PreTokenizer {
     }
     if (words_) {
       std::vector<Segment> segments;
-      pieces.cut([&](std::string_view text, std::vector<Part>& parts) {
+      pieces.cut([&](std::string_view text, std::vector<PiecePart>& parts) {
         segments.clear();
         words_->segments(text, segments);
         append_parts(segments, SplitBehavior::kIsolated, parts);

@@ -11,7 +11,7 @@ class Split final : public PreTokenizer {
 
   void pre_tokenize(Pieces& pieces) const override {
     std::vector<Segment> segments;
-    pieces.cut([&](std::string_view text, std::vector<Part>& parts) {
+    pieces.cut([&](std::string_view text, std::vector<PiecePart>& parts) {
       segments.clear();
       pattern_.segments(text, segments);
       for (Segment& s : segments) s.is_match = s.is_match != invert_;

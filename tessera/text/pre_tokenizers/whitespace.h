@@ -12,7 +12,7 @@ class Whitespace final : public PreTokenizer {
       if (is_white_space(c)) return Class::kSpace;
       return is_word(c) ? Class::kWord : Class::kOther;
     };
-    pieces.cut([&](std::string_view text, std::vector<Part>& parts) {
+    pieces.cut([&](std::string_view text, std::vector<PiecePart>& parts) {
       Class before = Class::kSpace;
       for (std::uint32_t at = 0; at < text.size();) {
         const CodePoint c = read_code_point(text, at);
