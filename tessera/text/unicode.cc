@@ -128,6 +128,12 @@ std::string to_folded(std::string_view text) {
                   return u_strFoldCase(into, capacity, from, length, U_FOLD_CASE_DEFAULT, error);
                 });
 }
+std::optional<char32_t> find_code_point(const std::string& name) {
+  UErrorCode error = U_ZERO_ERROR;
+  const UChar32 c = u_charFromName(U_EXTENDED_CHAR_NAME, name.c_str(), &error);
+  if (U_FAILURE(error) != 0) return std::nullopt;
+  return static_cast<char32_t>(c);
+}
 std::string to_title(char32_t c) {
   return mapped(utf8_of(c),
                 [](UChar* into, std::int32_t capacity, const UChar* from, std::int32_t length, UErrorCode* error) {

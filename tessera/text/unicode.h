@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,5 +56,6 @@ std::string to_lower(std::string_view text);
 std::string to_upper(std::string_view text);
 std::string to_title(char32_t c);
 std::string to_folded(std::string_view text);
+std::optional<char32_t> find_code_point(const std::string& name);  // by its name in Unicode
 
 }  // namespace tessera

@@ -102,6 +102,8 @@ class BraceFormatter final {
 
   Value argument(std::string_view name) {
     if (name.empty() || is_number(name)) {
+      (name.empty() ? counts_ : numbers_) = true;
+      require(!counts_ || !numbers_, Errc::kInvalid, "cannot mix '{{}}' and '{{0}}' in one format");
       const std::size_t i = name.empty() ? next_++ : static_cast<std::size_t>(std::stoi(std::string(name)));
       require(i < arguments_.positional.size(), Errc::kInvalid,
               "Replacement index {} out of range for positional args tuple", i);
@@ -115,6 +117,7 @@ class BraceFormatter final {
   Machine& machine_;
   const Arguments& arguments_;
   std::size_t next_ = 0;
+  bool counts_ = false, numbers_ = false;  // {} has been met, {0} has been met
 };
 
 }  // namespace

@@ -328,24 +328,33 @@ ExpressionPtr ExpressionParser::tuple_of(bool with_condition, bool in_parenthese
 ExpressionPtr ExpressionParser::tuple() { return tuple_of(true, false); }
 ExpressionPtr ExpressionParser::tuple_before_condition() { return tuple_of(false, false); }
 
+// A name, an attribute of one, or a tuple of these in parentheses.
+ExpressionPtr ExpressionParser::target_part() {
+  if (tokens_.skip_operator("(")) {
+    ++nesting_;
+    require(nesting_ <= kMaxNesting, Errc::kResource, "line {}: names are nested more than {} levels deep",
+            tokens_.line(), kMaxNesting);
+    ExpressionPtr inner = target();
+    --nesting_;
+    tokens_.expect_operator(")");
+    return inner;
+  }
+  const int line = tokens_.line();
+  const std::string name = tokens_.expect_name();
+  require(!is_constant_name(name), Errc::kCorrupt, "line {}: nothing can be assigned to '{}'", line, name);
+  ExpressionPtr made = make(ExpressionKind::kName, {}, name);
+  if (!tokens_.skip_operator(".")) return made;
+  return make(ExpressionKind::kAttribute, parts_of(std::move(made)), tokens_.expect_name());
+}
+
 ExpressionPtr ExpressionParser::target() {
   std::vector<ExpressionPtr> names;
-  bool has_comma = false;
-  const bool in_parentheses = tokens_.skip_operator("(");
-  do {
+  names.push_back(target_part());
+  if (!tokens_.is_operator(",")) return std::move(names[0]);
+  while (tokens_.skip_operator(",")) {
     if (ends_tuple() || tokens_.is_operator("=") || tokens_.is_name("in")) break;
-    const int line = tokens_.line();
-    const std::string name = tokens_.expect_name();
-    require(!is_constant_name(name), Errc::kCorrupt, "line {}: nothing can be assigned to '{}'", line, name);
-    names.push_back(make(ExpressionKind::kName, {}, name));
-    if (tokens_.skip_operator("."))
-      names.back() = make(ExpressionKind::kAttribute, parts_of(std::move(names.back())), tokens_.expect_name());
-    if (!tokens_.is_operator(",")) break;
-    has_comma = true;
-  } while (tokens_.skip_operator(","));
-  if (in_parentheses) tokens_.expect_operator(")");
-  if (names.empty()) tokens_.fail_here();
-  if (names.size() == 1 && !has_comma) return std::move(names[0]);
+    names.push_back(target_part());
+  }
   return make(ExpressionKind::kTuple, std::move(names));
 }
 

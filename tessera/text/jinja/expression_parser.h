@@ -48,6 +48,7 @@ class ExpressionParser final {
   CallArguments arguments();
 
  private:
+  ExpressionPtr target_part();
   ExpressionPtr binary(std::string_view op, ExpressionPtr left, ExpressionPtr right);
   ExpressionPtr either();
   ExpressionPtr both();

@@ -195,10 +195,8 @@ Value group_by(Machine& m, const Value& value, Arguments a) {
   const Bound b("groupby", std::move(a), {"attribute", "default", "case_sensitive"});
   const Value attribute = b.required(0);
   const bool case_sensitive = b.flag(2, false);
-  const auto key_at = [&](const Value& item) {
-    Value key = part_of(m, item, attribute);
-    return key.is_undefined() && b.has(1) ? b.value(1) : key;
-  };
+  const Value otherwise = b.value(1);
+  const auto key_at = [&](const Value& item) { return part_of(m, item, attribute, b.has(1) ? &otherwise : nullptr); };
   const auto compared = [&](const Value& key) { return key_of(m, key, Value(), case_sensitive); };
   std::vector<std::pair<Value, Value>> keyed;  // key, item
   for (Value& item : m.items_of(value)) {
@@ -214,7 +212,7 @@ Value group_by(Machine& m, const Value& value, Arguments a) {
     Values group;
     for (; i < keyed.size() && are_equal(m.budget(), compared(keyed[i].first), compared(key)); ++i)
       group.push_back(keyed[i].second);
-    groups.push_back(Value::list({key, Value::list(std::move(group))}, SequenceKind::kTuple));
+    groups.push_back(Value::list({key, Value::list(std::move(group))}, SequenceKind::kTuple, kGroupLabel));
   }
   return Value::list(std::move(groups));
 }

@@ -27,10 +27,8 @@ Value map(Machine& m, const Value& value, Arguments a) {
       (name == "attribute" ? attribute : otherwise) = argument;
     }
     require(!attribute.is_none(), Errc::kInvalid, "map requires a filter argument");
-    for (const Value& item : m.items_of(value)) {
-      Value part = part_of(m, item, attribute);
-      mapped.push_back(part.is_undefined() && has_default ? otherwise : std::move(part));
-    }
+    for (const Value& item : m.items_of(value))
+      mapped.push_back(part_of(m, item, attribute, has_default ? &otherwise : nullptr));
   } else {
     const std::string name = take_name(m, a, "map");
     for (const Value& item : m.items_of(value)) {

@@ -9,9 +9,10 @@
 
 namespace tessera::jinja {
 
-Value part_of(Machine& machine, const Value& item, const Value& attribute) {
+Value part_of(Machine& machine, const Value& item, const Value& attribute, const Value* otherwise) {
+  const auto known = [&](Value found) { return found.is_undefined() && otherwise != nullptr ? *otherwise : found; };
   if (attribute.is_none()) return item;
-  if (!attribute.is_text()) return item_of(machine, item, attribute);
+  if (!attribute.is_text()) return known(item_of(machine, item, attribute));
   Value value = item;
   for (const Value& name : split(attribute.text(), std::string("."), attribute.text().size())) {
     const std::string& text = name.text();
@@ -19,7 +20,7 @@ Value part_of(Machine& machine, const Value& item, const Value& attribute) {
     const auto read = std::from_chars(text.data(), text.data() + text.size(), index);
     const bool is_number =
         !text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size() && index >= 0;
-    value = item_of(machine, value, is_number ? Value(index) : name);
+    value = known(item_of(machine, value, is_number ? Value(index) : name));
   }
   return value;
 }

@@ -146,7 +146,7 @@ FormatSpec parse_format_spec(std::string_view text) {
 
 std::string format_value(Machine& machine, const Value& value, const FormatSpec& spec) {
   if (value.is_undefined()) return "";
-  const bool as_text = value.is_text() || (!value.is_number()) || (value.is_bool() && spec.type == 0);
+  const bool as_text = !value.is_number();
   if (!as_text) return format_number(machine, value, spec);
   require(spec.type == 0 || spec.type == 's', Errc::kInvalid, "Unknown format code '{}' for object of type '{}'",
           spec.type, value.type_name());

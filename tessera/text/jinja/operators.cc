@@ -256,6 +256,10 @@ Value attribute_of(Machine& machine, const Value& value, std::string_view name) 
     machine.budget().step(1 + dict->pairs.size() / 16);
     if (const Value* found = find(*dict, name)) return *found;
   }
+  if (const Sequence* s = value.sequence(); s != nullptr && s->label == kGroupLabel) {
+    if (name == "grouper") return s->items[0];
+    if (name == "list") return s->items[1];
+  }
   return no_attribute(value, name);
 }
 

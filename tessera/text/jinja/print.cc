@@ -167,7 +167,7 @@ class JsonPrinter final {
       if (special != std::string_view::npos) {
         out_ += '\\';
         out_ += kTo[special];
-      } else if (code < 0x20 || (style_.ascii && code >= 0x7F && code < 0x10000 && code != 0x7F)) {
+      } else if (code < 0x20 || (style_.ascii && code >= 0x7F && code < 0x10000)) {
         out_ += fmt::format("\\u{:04x}", code);
       } else if (style_.ascii && code >= 0x10000) {
         out_ += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((code - 0x10000) >> 10), 0xDC00 + (code & 0x3FF));

@@ -1,6 +1,8 @@
 #include "tessera/text/jinja/string_literal.h"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
@@ -38,6 +40,13 @@ std::string unescape_literal(std::string_view literal, int line) {
               printable(number), digits);
       append_utf8(text, code);
       i += number.size();
+    } else if (kind == 'N' && i < literal.size() && literal[i] == '{') {
+      const std::size_t close = std::min(literal.find('}', i), literal.size());
+      const std::string name(literal.substr(i + 1, close - i - 1));
+      const std::optional<char32_t> code = find_code_point(name);
+      require(code.has_value(), Errc::kCorrupt, "line {}: no character is called '{}'", line, printable(name));
+      append_utf8(text, *code);
+      i = std::min(close + 1, literal.size());
     } else if (kind >= '0' && kind <= '7') {
       std::uint32_t code = static_cast<std::uint32_t>(kind - '0');
       for (int more = 0; more < 2 && i < literal.size() && literal[i] >= '0' && literal[i] <= '7'; ++more)

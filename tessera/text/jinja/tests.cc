@@ -30,7 +30,7 @@ bool is_number(const Value& v) { return v.is_number(); }
 bool is_string(const Value& v) { return v.is_text(); }
 bool is_escaped(const Value& v) { return v.is_markup(); }
 bool is_mapping(const Value& v) { return v.dict() != nullptr; }
-bool is_callable(const Value& v) { return v.object() != nullptr && v.object()->can_be_called(); }
+bool is_callable(const Value& v) { return v.is_undefined() || (v.object() != nullptr && v.object()->can_be_called()); }
 bool is_iterable(const Value& v) {
   return v.is_text() || v.is_undefined() || v.dict() != nullptr || v.sequence() != nullptr;
 }

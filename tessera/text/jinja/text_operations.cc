@@ -22,7 +22,7 @@ Values split_at_space(const std::string& text, std::size_t most) {
     while (at < text.size() && is_space_at(text, at)) at += read_code_point(text, at).bytes;
     if (at == text.size()) return parts;
     if (parts.size() == most) {
-      parts.emplace_back(strip(text.substr(at), std::nullopt, Side::kRight));
+      parts.emplace_back(text.substr(at));
       return parts;
     }
     std::size_t end = at;
@@ -39,7 +39,7 @@ Values split_at_space_from_right(const std::string& text, std::size_t most) {
     while (end > 0 && is_space_at(text, code_point_before(text, end))) end = code_point_before(text, end);
     if (end == 0) break;
     if (parts.size() == most) {
-      parts.emplace_back(strip(text.substr(0, end), std::nullopt, Side::kLeft));
+      parts.emplace_back(text.substr(0, end));
       break;
     }
     std::size_t begin = end;

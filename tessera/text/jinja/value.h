@@ -25,10 +25,13 @@ using Pairs = std::vector<std::pair<Value, Value>>;
 
 enum class SequenceKind : std::uint8_t { kList, kTuple, kRange, kView, kIterator };
 
+// Of the tuples of groupby, whose elements have the names grouper and list too.
+inline constexpr const char* kGroupLabel = "group";
+
 struct Sequence {
   SequenceKind kind = SequenceKind::kList;
   Values items;
-  std::string label{};           // of a view, "dict_items"; of a range, how it is printed
+  std::string label{};           // of a view, "dict_items"; of a range, how it is printed; kGroupLabel
   int depth = 1;                 // of nested lists and dicts
   mutable bool is_used = false;  // an iterator gives its items once
 };
