@@ -1,5 +1,6 @@
 #include "tessera/text/pattern.h"
 
+#include <array>
 #include <optional>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -56,14 +57,37 @@ class Translator final {
 
   void member() {
     if (follows("[:")) {
-      const std::size_t end = expression_.find(":]", at_);
-      copy(end == std::string_view::npos ? 1 : end + 2 - at_);
-      return;
+      return posix_class();
     }
     require(!follows("[") && !follows("&&"), Errc::kUnsupported, "the pattern '{}' has brackets within brackets, or &&",
             printable(expression_));
     in_set_ = !follows("]");
     copy(1);
+  }
+
+  // [:alpha:] and the like, of which PCRE2 has others.
+  void posix_class() {
+    struct Class {
+      std::string_view name, members;
+    };
+    constexpr std::array kClasses = {Class{"[:alpha:]", "\\p{Alphabetic}"},
+                                     Class{"[:alnum:]", "\\p{Alphabetic}\\p{Nd}"},
+                                     Class{"[:digit:]", "\\p{Nd}"},
+                                     Class{"[:space:]", "\\p{White_Space}"},
+                                     Class{"[:upper:]", "\\p{Uppercase}"},
+                                     Class{"[:lower:]", "\\p{Lowercase}"},
+                                     Class{"[:punct:]", "\\p{P}\\p{S}"},
+                                     Class{"[:blank:]", "\\p{Zs}\\t"},
+                                     Class{"[:cntrl:]", "\\p{Cc}"},
+                                     Class{"[:xdigit:]", "0-9a-fA-F"},
+                                     Class{"[:word:]", kWord}};
+    for (const Class& c : kClasses) {
+      if (!follows(c.name)) continue;
+      out_ += c.members;
+      at_ += c.name.size();
+      return;
+    }
+    fail(Errc::kUnsupported, "the pattern '{}' has a class of characters that is not known", printable(expression_));
   }
 
   void escape(char kind) {
@@ -82,11 +106,20 @@ class Translator final {
         break;
       case 'w':
       case 'W':
-        set("\\p{Alphabetic}\\p{M}\\p{N}\\p{Pc}", kind);
+        // Outside brackets Oniguruma asks Latin-1's table first, where fractions and superscripts are word characters.
+        set(in_set_ ? std::string(kWord) : std::string(kWord) + "\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}", kind);
         break;
       case 'h':
       case 'H':
         set("0-9a-fA-F", kind);
+        break;
+      case 'b':
+      case 'B':
+        if (in_set_) {
+          out_ += expression_.substr(at_, 2);
+        } else {
+          boundary(kind == 'b');
+        }
         break;
       default:
         out_ += expression_.substr(at_, 2);
@@ -99,6 +132,17 @@ class Translator final {
             printable(expression_), kind);
     out_ += in_set_ ? std::string(members) : fmt::format("[{}{}]", negated ? "^" : "", members);
   }
+
+  // Between a word character and another one, or not.
+  void boundary(bool wanted) {
+    const std::string behind = fmt::format("[{}])", kWord);
+    const auto both = [&](std::string_view before, std::string_view after) {
+      return fmt::format("(?<{}{}(?{}{}", before, behind, after, behind);
+    };
+    out_ += fmt::format("(?:{}|{})", both("=", wanted ? "!" : "="), both("!", wanted ? "=" : "!"));
+  }
+
+  static constexpr std::string_view kWord = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
 
   std::string_view expression_;
   std::size_t at_ = 0;

@@ -92,7 +92,7 @@ bool is_punctuation(char32_t c) {
   if (c < 0x80) return (c > 0x20 && c < '0') || (c > '9' && c < 'A') || (c > 'Z' && c < 'a') || (c > 'z' && c < 0x7F);
   return in_category(c, U_GC_P_MASK);
 }
-bool is_nonspacing_mark(char32_t c) { return in_category(c, U_GC_MN_MASK); }
+bool is_mark(char32_t c) { return in_category(c, U_GC_M_MASK); }
 bool is_word(char32_t c) {
   return u_isUAlphabetic(icu(c)) != 0 || in_category(c, U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK) || c == 0x200C ||
          c == 0x200D;

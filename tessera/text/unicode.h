@@ -36,12 +36,12 @@ std::size_t count_code_points(std::string_view text);
 std::size_t byte_of_code_point(std::string_view text, std::size_t index);
 std::string utf8_of(char32_t code_point);
 
-bool is_white_space(char32_t c);      // the property White_Space
-bool is_numeric(char32_t c);          // categories Nd, Nl, No
-bool is_punctuation(char32_t c);      // ASCII punctuation, and the categories P
-bool is_nonspacing_mark(char32_t c);  // category Mn
-bool is_word(char32_t c);             // Alphabetic, M, Nd, Pc or Join_Control: \w of UTS 18
-std::string lower_of(char32_t c);     // of the one code point, whatever stands around it
+bool is_white_space(char32_t c);   // the property White_Space
+bool is_numeric(char32_t c);       // categories Nd, Nl, No
+bool is_punctuation(char32_t c);   // ASCII punctuation, and the categories P
+bool is_mark(char32_t c);          // categories Mn, Mc, Me
+bool is_word(char32_t c);          // Alphabetic, M, Nd, Pc or Join_Control: \w of UTS 18
+std::string lower_of(char32_t c);  // of the one code point, whatever stands around it
 
 // As Python's str: is_python_space adds U+001C..U+001F; the mappings are the full ones (ß becomes SS).
 bool is_python_space(char32_t c);

@@ -1,4 +1,4 @@
-// StripAccents: nonspacing marks vanish.
+// StripAccents: marks vanish: those that combine, enclose or stand beside.
 #pragma once
 #include "tessera/text/normalizer.h"
 #include "tessera/text/unicode.h"
@@ -11,7 +11,7 @@ class StripAccents final : public Normalizer {
     AlignedText plain = text.successor();
     for (std::size_t at = 0; at < text.size();) {
       const CodePoint c = read_code_point(text.text(), at);
-      if (!is_nonspacing_mark(c.value)) plain.append(text, at, at + c.bytes);
+      if (!is_mark(c.value)) plain.append(text, at, at + c.bytes);
       at += c.bytes;
     }
     text = std::move(plain);
