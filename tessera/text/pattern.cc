@@ -222,11 +222,12 @@ class Matcher final {
     int found = match(at, PCRE2_NO_UTF_CHECK);
     if (found == PCRE2_ERROR_JIT_STACKLIMIT) found = match(at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT);
     if (found == PCRE2_ERROR_NOMATCH) return std::nullopt;
-    require(found >= 0, Errc::kCorrupt, "the pattern '{}' takes too long on '{}'", printable(expression),
-            printable(text_.substr(at), 40));
+    if (found < 0)
+      fail(Errc::kCorrupt, "the pattern '{}' takes too long on '{}'", printable(expression),
+           printable(text_.substr(at), 40));
     const PCRE2_SIZE* range = pcre2_get_ovector_pointer(data_);
-    require(range[0] >= at && range[1] >= range[0], Errc::kCorrupt, "the pattern '{}' matches backwards",
-            printable(expression));  // \K in a look-around
+    if (range[0] < at || range[1] < range[0])  // \K in a look-around
+      fail(Errc::kCorrupt, "the pattern '{}' matches backwards", printable(expression));
     return Segment{static_cast<std::uint32_t>(range[0]), static_cast<std::uint32_t>(range[1]), true};
   }
 

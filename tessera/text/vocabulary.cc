@@ -12,8 +12,8 @@ void Vocabulary::reserve(std::size_t tokens) {
 }
 
 void Vocabulary::add(std::string token, std::int64_t id) {
-  require(id >= 0 && id <= std::numeric_limits<std::int32_t>::max(), Errc::kCorrupt, "the token '{}' has the id {}",
-          printable(token), id);
+  if (id < 0 || id > std::numeric_limits<std::int32_t>::max())
+    fail(Errc::kCorrupt, "the token '{}' has the id {}", printable(token), id);
   const auto narrow = static_cast<std::int32_t>(id);
   const auto it = ids_.insert_or_assign(std::move(token), narrow).first;
   tokens_[narrow] = &it->first;

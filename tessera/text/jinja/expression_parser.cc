@@ -397,8 +397,8 @@ ExpressionPtr ExpressionParser::filters_of(ExpressionPtr value, bool begins) {
 ExpressionPtr ExpressionParser::filter(ExpressionPtr value) {
   ExpressionPtr made = make(ExpressionKind::kFilter, parts_of(std::move(value)));
   made->name = tokens_.expect_name();
-  require(find_filter(made->name) != nullptr, Errc::kUnsupported, "line {}: no filter '{}'; there are: {}", made->line,
-          made->name, filter_names());
+  if (find_filter(made->name) == nullptr)
+    fail(Errc::kUnsupported, "line {}: no filter '{}'; there are: {}", made->line, made->name, filter_names());
   if (tokens_.is_operator("(")) made->arguments = arguments();
   return finish(std::move(made));
 }
@@ -407,8 +407,8 @@ ExpressionPtr ExpressionParser::test(ExpressionPtr value) {
   const bool negated = tokens_.skip_name("not");
   ExpressionPtr made = make(ExpressionKind::kTest, parts_of(std::move(value)));
   made->name = tokens_.expect_name();
-  require(find_test(made->name) != nullptr, Errc::kUnsupported, "line {}: no test '{}'; there are: {}", made->line,
-          made->name, test_names());
+  if (find_test(made->name) == nullptr)
+    fail(Errc::kUnsupported, "line {}: no test '{}'; there are: {}", made->line, made->name, test_names());
   const Token& here = tokens_.here();
   const bool is_word = here.type == TokenType::kName && here.value != "else" && here.value != "or" &&
                        here.value != "and" && here.value != "if" && here.value != "not" && here.value != "in";

@@ -96,13 +96,13 @@ Value Machine::call(const Value& function, Arguments arguments) {
 
 Value Machine::apply_filter(const std::string& name, const Value& value, Arguments arguments) {
   const Filter* filter = find_filter(name);
-  require(filter != nullptr, Errc::kInvalid, "no filter '{}'; there are: {}", printable(name), filter_names());
+  if (filter == nullptr) fail(Errc::kInvalid, "no filter '{}'; there are: {}", printable(name), filter_names());
   return filter->apply(*this, value, std::move(arguments));
 }
 
 bool Machine::apply_test(const std::string& name, const Value& value, Arguments arguments) {
   const Test* test = find_test(name);
-  require(test != nullptr, Errc::kInvalid, "no test '{}'; there are: {}", printable(name), test_names());
+  if (test == nullptr) fail(Errc::kInvalid, "no test '{}'; there are: {}", printable(name), test_names());
   return test->holds(*this, value, std::move(arguments));
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <queue>
 #include <tuple>
+#include <unordered_map>
 
 #include "tessera/text/byte_token.h"
 #include "tessera/text/flat_map.h"
@@ -51,6 +52,13 @@ class Bpe final : public TokenModel {
     vocabulary_.for_each([&](const std::string& token, std::int32_t id) {
       if (!token.empty() && read_code_point(token, 0).bytes == token.size())
         characters_.insert(read_code_point(token, 0).value, id);
+      char32_t before = 0;
+      for (std::size_t at = 0; at < token.size();) {
+        const CodePoint c = read_code_point(token, at);
+        if (at > 0 && c.value != before) inner_.insert(c.value, {});
+        before = c.value;
+        at += c.bytes;
+      }
     });
     for (std::size_t byte = 0; byte < bytes_.size(); ++byte)
       bytes_[byte] = vocabulary_.find(byte_token(static_cast<std::uint8_t>(byte)));
@@ -66,16 +74,51 @@ class Bpe final : public TokenModel {
         return;
       }
     }
-    std::vector<Symbol> symbols = split(piece);
+    if (piece.size() <= kShort || !options_.prefix.empty() || !options_.suffix.empty()) {
+      tokenize_run(piece, 0, tokens);
+    } else {
+      tokenize_runs(piece, tokens);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kShort = 64;  // bytes
+
+  void tokenize_run(std::string_view run, std::uint32_t at, std::vector<PieceToken>& tokens) const {
+    std::vector<Symbol> symbols = split(run);
     merge(symbols);
-    std::uint32_t at = 0;
     for (const Symbol& s : symbols) {
       if (s.bytes > 0) tokens.push_back({s.id, at, at + s.bytes});
       at += s.bytes;
     }
   }
 
- private:
+  // A long piece is cut where no token can reach across, and runs that come again are merged once. SentencePiece's
+  // tokenizers cut texts into no pieces, but their words begin with a mark that stands within no token.
+  void tokenize_runs(std::string_view piece, std::vector<PieceToken>& tokens) const {
+    std::unordered_map<std::string_view, std::vector<PieceToken>> known;
+    const auto add_run = [&](std::size_t begin, std::size_t end) {
+      const auto [it, fresh] = known.try_emplace(piece.substr(begin, end - begin));
+      if (fresh) tokenize_run(it->first, 0, it->second);
+      const auto shift = static_cast<std::uint32_t>(begin);
+      for (const PieceToken& t : it->second) tokens.push_back({t.id, t.begin + shift, t.end + shift});
+    };
+    std::size_t begin = 0;
+    char32_t before = 0;
+    for (std::size_t at = 0; at < piece.size();) {
+      const CodePoint c = read_code_point(piece, at);
+      const bool begins_run = at > begin && c.value != before && inner_.find(c.value) == nullptr &&
+                              characters_.find(c.value) != nullptr && characters_.find(before) != nullptr;
+      if (begins_run) {
+        add_run(begin, at);
+        begin = at;
+      }
+      before = c.value;
+      at += c.bytes;
+    }
+    add_run(begin, piece.size());
+  }
+
   std::optional<std::int32_t> find_character(std::string_view text, char32_t c, bool is_first, bool is_last) const {
     const bool prefixed = !is_first && !options_.prefix.empty(), suffixed = is_last && !options_.suffix.empty();
     if (prefixed || suffixed)
@@ -153,6 +196,8 @@ class Bpe final : public TokenModel {
   FlatMap<Merge> merges_;
   BpeOptions options_;
   FlatMap<std::int32_t> characters_;  // tokens of one code point
+  struct Nothing {};
+  FlatMap<Nothing> inner_;  // code points that stand behind another one within a token
   std::array<std::optional<std::int32_t>, 256> bytes_;
 };
 
@@ -161,8 +206,8 @@ std::pair<std::string_view, std::string_view> read_pair(const Json& merge) {
   if (merge.is_string()) {
     const std::string_view text = merge.as_string();
     const std::size_t space = text.find(' ');
-    require(space != std::string_view::npos && text.find(' ', space + 1) == std::string_view::npos, Errc::kCorrupt,
-            "the merge '{}' is not two tokens with a space between", printable(text));
+    if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos)
+      fail(Errc::kCorrupt, "the merge '{}' is not two tokens with a space between", printable(text));
     return {text.substr(0, space), text.substr(space + 1)};
   }
   const JsonArray& pair = merge.as_array();
@@ -174,15 +219,16 @@ FlatMap<Merge> read_merges(const Json& json, const Vocabulary& vocabulary, const
   FlatMap<Merge> merges;
   const auto find = [&](std::string_view token) {
     const std::optional<std::int32_t> id = vocabulary.find(token);
-    require(id.has_value(), Errc::kCorrupt, "the vocabulary lacks '{}', which a merge names", printable(token));
+    if (!id) fail(Errc::kCorrupt, "the vocabulary lacks '{}', which a merge names", printable(token));
     return *id;
   };
   std::uint32_t rank = 0;
   std::string merged;
   for (const Json& merge : field(json, "merges").as_array()) {
     const auto [left, right] = read_pair(merge);
-    require(right.size() >= prefix.size(), Errc::kCorrupt, "the merge of '{}' and '{}' lacks the prefix '{}'",
-            printable(left), printable(right), printable(prefix));
+    if (right.size() < prefix.size())
+      fail(Errc::kCorrupt, "the merge of '{}' and '{}' lacks the prefix '{}'", printable(left), printable(right),
+           printable(prefix));
     merged.assign(left).append(right.substr(prefix.size()));
     merges.insert(pair_key(find(left), find(right)), {}) = {rank++, find(merged)};
   }
