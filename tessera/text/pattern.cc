@@ -1,5 +1,6 @@
 #include "tessera/text/pattern.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -14,7 +15,9 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kMaxExpression = 65536;  // bytes
-constexpr std::uint32_t kMatchLimit = 1'000'000, kDepthLimit = 100'000;
+// A pattern that is no trap goes over a text a few times: `\s*[\r\n]+` takes spaces one by one, and gives them back.
+constexpr std::size_t kMatchesAlways = 1'000'000, kMatchesOfByte = 16;
+constexpr std::uint32_t kDepthLimit = 100'000;
 // Ruby's ^ and $ stand at every line.
 constexpr std::uint32_t kOptions = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
 constexpr std::uint32_t kHeapLimit = 64 * 1024;  // KiB
@@ -155,12 +158,8 @@ class Translator final {
 struct Pattern::Regex {
   std::string expression;
   pcre2_code* code = nullptr;
-  pcre2_match_context* context = nullptr;
 
-  ~Regex() {
-    pcre2_match_context_free(context);
-    pcre2_code_free(code);
-  }
+  ~Regex() { pcre2_code_free(code); }
 };
 
 Pattern::~Pattern() = default;
@@ -196,11 +195,6 @@ Pattern Pattern::regex(std::string_view expression) {
          reinterpret_cast<const char*>(text));
   }
   pcre2_jit_compile(regex.code, PCRE2_JIT_COMPLETE);  // where it may not, matching is slower and the same
-  regex.context = pcre2_match_context_create(nullptr);
-  require(regex.context != nullptr, Errc::kResource, "out of memory");
-  pcre2_set_match_limit(regex.context, kMatchLimit);
-  pcre2_set_depth_limit(regex.context, kDepthLimit);
-  pcre2_set_heap_limit(regex.context, kHeapLimit);
   return pattern;
 }
 
@@ -209,11 +203,21 @@ namespace {
 // The matches of one text, from left to right.
 class Matcher final {
  public:
-  Matcher(const pcre2_code* code, pcre2_match_context* context, std::string_view text)
-      : code_(code), context_(context), text_(text), data_(pcre2_match_data_create_from_pattern(code, nullptr)) {
-    require(data_ != nullptr, Errc::kResource, "out of memory");
+  Matcher(const pcre2_code* code, std::string_view text)
+      : code_(code),
+        text_(text),
+        context_(pcre2_match_context_create(nullptr)),
+        data_(pcre2_match_data_create_from_pattern(code, nullptr)) {
+    require(context_ != nullptr && data_ != nullptr, Errc::kResource, "out of memory");
+    const std::size_t limit = std::min<std::size_t>(kMatchesAlways + kMatchesOfByte * text.size(), 0xFFFFFFFF);
+    pcre2_set_match_limit(context_, static_cast<std::uint32_t>(limit));
+    pcre2_set_depth_limit(context_, kDepthLimit);
+    pcre2_set_heap_limit(context_, kHeapLimit);
   }
-  ~Matcher() { pcre2_match_data_free(data_); }
+  ~Matcher() {
+    pcre2_match_data_free(data_);
+    pcre2_match_context_free(context_);
+  }
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
 
@@ -237,8 +241,8 @@ class Matcher final {
   }
 
   const pcre2_code* code_;
-  pcre2_match_context* context_;
   std::string_view text_;
+  pcre2_match_context* context_;
   pcre2_match_data* data_;
 };
 
@@ -252,7 +256,7 @@ void Pattern::segments(std::string_view text, std::vector<Segment>& into) const 
     done = end;
   };
   if (regex_ != nullptr) {
-    Matcher matcher(regex_->code, regex_->context, text);
+    Matcher matcher(regex_->code, text);
     for (std::size_t at = 0; at <= text.size();) {
       const std::optional<Segment> match = matcher.next(at, regex_->expression);
       if (!match) break;

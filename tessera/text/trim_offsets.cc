@@ -41,9 +41,9 @@ void trim_offsets(Encoding& encoding, const PostContext& context, bool keeps_pre
     if (leading == 1 && keeps_prefix && (i == 0 || range.begin == 0)) leading = 0;  // more of them were in the text
     for (; leading > 0 && range.begin < range.end; --leading)
       range.begin += read_code_point(context.text, range.begin).bytes;
-    if (trailing > count_code_points(context.text.substr(0, range.end))) continue;
-    for (std::size_t left = trailing; left > 0 && range.end > range.begin; --left)
-      range.end = static_cast<std::uint32_t>(code_point_before(context.text, range.end));
+    std::size_t end = range.end, left = trailing;
+    for (; left > 0 && end > 0; --left) end = code_point_before(context.text, end);
+    if (left == 0) range.end = std::max(static_cast<std::uint32_t>(end), range.begin);  // else: more than there are
   }
 }
 
