@@ -1,5 +1,7 @@
 #include "tessera/text/decode_stream.h"
 
+#include <span>
+
 namespace tessera {
 namespace {
 
@@ -17,7 +19,8 @@ std::string DecodeStream::push(std::int32_t id) {
   }
   ids_.push_back(id);
   const std::string text = tokenizer_.decode(ids_, special_);
-  if (text.size() <= emitted_.size() || text.ends_with(kReplacement) || !text.starts_with(emitted_)) return "";
+  if (!text.starts_with(emitted_)) return restart();
+  if (text.size() == emitted_.size() || text.ends_with(kReplacement)) return "";
   std::string fresh = text.substr(emitted_.size());
   const std::size_t left = ids_.size() - emitted_ids_;
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(emitted_ids_));
@@ -26,9 +29,22 @@ std::string DecodeStream::push(std::int32_t id) {
   return fresh;
 }
 
+// The new ids change what the ones before them mean, whose text is out already: bytes that follow a whole character.
+std::string DecodeStream::restart() {
+  ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(emitted_ids_));
+  emitted_.clear();
+  emitted_ids_ = 0;
+  std::string text = tokenizer_.decode(ids_, special_);
+  if (text.ends_with(kReplacement)) return "";
+  emitted_ = text;
+  emitted_ids_ = ids_.size();
+  return text;
+}
+
 std::string DecodeStream::finish() {
-  const std::string text = tokenizer_.decode(ids_, special_);
-  std::string rest = text.starts_with(emitted_) ? text.substr(emitted_.size()) : "";
+  std::string text = tokenizer_.decode(ids_, special_);
+  std::string rest = text.starts_with(emitted_) ? text.substr(emitted_.size())
+                                                : tokenizer_.decode(std::span(ids_).subspan(emitted_ids_), special_);
   ids_.clear();
   emitted_.clear();
   emitted_ids_ = 0;

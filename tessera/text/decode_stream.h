@@ -25,6 +25,8 @@ class DecodeStream final {
   std::string finish();  // what waited, with U+FFFD for bytes that stayed incomplete; the stream is new then
 
  private:
+  std::string restart();
+
   const Tokenizer& tokenizer_;
   SpecialTokens special_;
   std::vector<std::int32_t> ids_;  // those emitted last, which tell how the next ones are written, and those that wait

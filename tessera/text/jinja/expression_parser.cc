@@ -118,7 +118,7 @@ ExpressionPtr ExpressionParser::finish(ExpressionPtr made) const {
 ExpressionPtr ExpressionParser::make(ExpressionKind kind, std::vector<ExpressionPtr> parts, std::string name) const {
   auto made = std::make_unique<Expression>();
   made->kind = kind;
-  made->line = tokens_.line();
+  made->line = !parts.empty() && parts[0] ? parts[0]->line : tokens_.line();  // where it begins
   made->name = std::move(name);
   made->parts = std::move(parts);
   return finish(std::move(made));
