@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
 #include "tessera/text/jinja/expression_parser.h"
 #include "tessera/text/jinja/parser.h"
