@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "tessera/base/error.h"
+#include "tessera/text/merge_sort.h"
 #include "tessera/text/unicode.h"
 
 namespace tessera {
@@ -60,8 +62,8 @@ std::vector<Changed> decompose(std::string_view text, bool compatible) {
   all.reserve(text.size());
   std::size_t pending = 0;  // from here on marks wait to be put in order
   const auto order_pending = [&] {
-    std::stable_sort(all.begin() + static_cast<std::ptrdiff_t>(pending), all.end(),
-                     [](const Changed& a, const Changed& b) { return a.combining_class < b.combining_class; });
+    merge_sort(std::span(all).subspan(pending),
+               [](const Changed& a, const Changed& b) { return a.combining_class < b.combining_class; });
     pending = all.size();
   };
   const auto add = [&](UChar32 c, std::int32_t change) {

@@ -42,6 +42,13 @@ def test_tokenize_finds_the_files_beside_weights(tmp_path):
     assert answer("tokenize", tmp_path / "model.safetensors", "--text", "Hello")["ids"] == expected
 
 
+def test_a_gguf_file_has_the_tokenizer_of_the_folder_that_it_becomes(tmp_path):
+    gguf = ROOT / "tests/data/gguf_import/tied.mixed.gguf"
+    answer("dequantize", gguf, tmp_path / "folder")
+    text = "Hello, world!  caf\u00e9"
+    assert answer("tokenize", gguf, "--text", text)["ids"] == answer("tokenize", tmp_path / "folder", "--text", text)["ids"]
+
+
 def test_the_plain_form_of_tokenize_is_a_table():
     lines = run("tokenize", SMOLLM2, "--text", "Hello, world!").stdout.splitlines()
     assert lines[0].split() == ["id", "token", "bytes", "text"]

@@ -23,8 +23,9 @@ inline void apply_typical_p(Candidates& candidates, double value) {
     if (candidates.logits[i] != kRemoved) entropy -= (candidates.logits[i] - norm) * p[i];
   for (std::size_t i = 0; i < p.size(); ++i)
     if (candidates.logits[i] != kRemoved) tokens.push_back({i, std::abs(norm - candidates.logits[i] - entropy)});
-  std::stable_sort(tokens.begin(), tokens.end(),
-                   [](const Token& a, const Token& b) { return a.distance < b.distance; });
+  std::sort(tokens.begin(), tokens.end(), [](const Token& a, const Token& b) {
+    return a.distance != b.distance ? a.distance < b.distance : a.id < b.id;
+  });
   std::size_t last = 0;
   for (double reached = p[tokens[0].id]; reached < value && last + 1 < tokens.size();) reached += p[tokens[++last].id];
   for (const Token& token : tokens)

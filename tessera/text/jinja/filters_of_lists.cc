@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <array>
+#include <span>
+#include <tuple>
 
 #include "tessera/base/error.h"
 #include "tessera/text/jinja/arguments.h"
 #include "tessera/text/jinja/filters.h"
 #include "tessera/text/jinja/key_of.h"
 #include "tessera/text/jinja/operators.h"
+#include "tessera/text/merge_sort.h"
 
 namespace tessera::jinja {
 namespace {
@@ -85,7 +88,7 @@ Value sort(Machine& m, const Value& value, Arguments a) {
       if (const int order = order_of(m.budget(), p[i], q[i])) return order < 0;
     return false;
   };
-  std::stable_sort(keyed.begin(), keyed.end(), comes_before);
+  merge_sort(std::span(keyed), comes_before);
   Values items;
   for (auto& [keys, item] : keyed) items.push_back(std::move(item));
   return Value::list(std::move(items));
@@ -203,7 +206,7 @@ Value group_by(Machine& m, const Value& value, Arguments a) {
     Value key = key_at(item);
     keyed.emplace_back(std::move(key), std::move(item));
   }
-  std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& x, const auto& y) {
+  merge_sort(std::span(keyed), [&](const auto& x, const auto& y) {
     return order_of(m.budget(), compared(x.first), compared(y.first)) < 0;
   });
   Values groups;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <span>
 
 #include "tessera/base/error.h"
 #include "tessera/text/jinja/operators.h"
 #include "tessera/text/jinja/string_literal.h"
+#include "tessera/text/merge_sort.h"
 #include "tessera/text/unicode.h"
 
 namespace tessera::jinja {
@@ -141,8 +143,8 @@ class JsonPrinter final {
   void print_dict(const Dict& dict, int depth) {
     Pairs pairs = dict.pairs;
     if (style_.sorted)
-      std::stable_sort(pairs.begin(), pairs.end(),
-                       [&](const auto& a, const auto& b) { return order_of(machine_.budget(), a.first, b.first) < 0; });
+      merge_sort(std::span(pairs),
+                 [&](const auto& a, const auto& b) { return order_of(machine_.budget(), a.first, b.first) < 0; });
     out_ += '{';
     bool first = true;
     for (const auto& [key, item] : pairs) {
