@@ -257,12 +257,14 @@ void Pattern::segments(std::string_view text, std::vector<Segment>& into) const 
   };
   if (regex_ != nullptr) {
     Matcher matcher(regex_->code, text);
+    std::size_t last_end = std::string_view::npos;
     for (std::size_t at = 0; at <= text.size();) {
       const std::optional<Segment> match = matcher.next(at, regex_->expression);
       if (!match) break;
-      add(match->begin, match->end);
-      at = match->end;
-      if (match->begin == match->end) at += at < text.size() ? read_code_point(text, at).bytes : 1;
+      const bool is_empty = match->begin == match->end;
+      if (!is_empty || match->begin != last_end) add(match->begin, match->end);  // none right behind another one
+      at = last_end = match->end;
+      if (is_empty) at += at < text.size() ? read_code_point(text, at).bytes : 1;
     }
   } else if (!literal_.empty()) {
     for (std::size_t at = text.find(literal_); at != std::string_view::npos; at = text.find(literal_, done))
