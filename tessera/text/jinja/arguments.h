@@ -17,7 +17,7 @@ class Bound final {
 
   bool has(std::size_t i) const { return given_[i]; }
   const Value& required(std::size_t i) const;  // throws kInvalid when it is absent
-  Value value(std::size_t i, Value otherwise = {}) const { return given_[i] ? values_[i] : otherwise; }
+  Value value(std::size_t i, const Value& otherwise = {}) const { return given_[i] ? values_[i] : otherwise; }
   bool flag(std::size_t i, bool otherwise) const { return given_[i] ? values_[i].is_true() : otherwise; }
   std::string text(std::size_t i, std::string_view otherwise) const;  // throws for what is no text
   std::string required_text(std::size_t i) const;

@@ -17,7 +17,7 @@ bool is_number(std::string_view text) {
 
 class BraceFormatter final {
  public:
-  BraceFormatter(Machine& machine, const Arguments& arguments) : machine_(machine), arguments_(arguments) {}
+  BraceFormatter(Machine& machine, Arguments arguments) : machine_(machine), arguments_(std::move(arguments)) {}
 
   // depth: a specification may hold fields, those of it may not.
   std::string format(std::string_view text, int depth) {
@@ -115,15 +115,15 @@ class BraceFormatter final {
   }
 
   Machine& machine_;
-  const Arguments& arguments_;
+  Arguments arguments_;
   std::size_t next_ = 0;
   bool counts_ = false, numbers_ = false;  // {} has been met, {0} has been met
 };
 
 }  // namespace
 
-std::string brace_format(Machine& machine, const std::string& text, const Arguments& arguments) {
-  return BraceFormatter(machine, arguments).format(text, 0);
+std::string brace_format(Machine& machine, const std::string& text, Arguments arguments) {
+  return BraceFormatter(machine, std::move(arguments)).format(text, 0);
 }
 
 }  // namespace tessera::jinja

@@ -7,6 +7,6 @@
 namespace tessera::jinja {
 
 // Throws kInvalid for a field that the arguments lack, and for braces that do not match.
-std::string brace_format(Machine& machine, const std::string& text, const Arguments& arguments);
+std::string brace_format(Machine& machine, const std::string& text, Arguments arguments);
 
 }  // namespace tessera::jinja

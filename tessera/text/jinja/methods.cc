@@ -213,7 +213,7 @@ Value split_lines_method(Machine&, const Value& self, Arguments a) {
   return Value::list(split_lines(self.text(), Bound("splitlines", std::move(a), {"keepends"}).flag(0, false)));
 }
 
-Value format_method(Machine& m, const Value& self, Arguments a) { return brace_format(m, self.text(), a); }
+Value format_method(Machine& m, const Value& self, Arguments a) { return brace_format(m, self.text(), std::move(a)); }
 
 std::string plain_lower(const std::string& text) { return to_lower(text); }
 std::string plain_upper(const std::string& text) { return to_upper(text); }
