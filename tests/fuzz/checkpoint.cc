@@ -168,7 +168,7 @@ void check(std::string_view text) {
   if (!input.fits) return;
   input.write(folder);
   const Checkpoint model = Checkpoint::open(input.single_file ? folder / "model.safetensors" : folder.path());
-  for (const tessera::Problem& p : model.problems()) TESSERA_ASSERT(!p.message.empty() && !p.tensor.empty());
+  for (const tessera::Problem& p : model.problems()) TESSERA_ASSERT(!p.message.empty());
   for (const tessera::StoredTensor& t : model.container().tensors()) model.place(t);
   for (const Module& m : model.modules()) check_module(model, m);
   for (const tessera::Bank& bank : model.banks()) TESSERA_ASSERT(bank.experts > 0 && !bank.parts.empty());
