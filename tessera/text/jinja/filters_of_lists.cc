@@ -196,7 +196,7 @@ Value sort_dict(Machine& m, const Value& value, Arguments a) {
 
 Value group_by(Machine& m, const Value& value, Arguments a) {
   const Bound b("groupby", std::move(a), {"attribute", "default", "case_sensitive"});
-  const Value attribute = b.required(0);
+  const Value& attribute = b.required(0);
   const bool case_sensitive = b.flag(2, false);
   const Value otherwise = b.value(1);
   const auto key_at = [&](const Value& item) { return part_of(m, item, attribute, b.has(1) ? &otherwise : nullptr); };

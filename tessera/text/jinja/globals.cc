@@ -19,7 +19,7 @@ class Cycler final : public Object {
   std::string_view type_name() const override { return "Cycler"; }
   std::optional<Value> attribute(std::string_view name) const override {
     if (name == "current") return items_[at_];
-    const auto method = [&](auto body) {
+    const auto method = [&](const auto& body) {
       return Value(std::static_pointer_cast<Object>(std::make_shared<Function>("method", body)));
     };
     const auto self = std::static_pointer_cast<Cycler>(std::const_pointer_cast<Object>(shared_from_this()));
