@@ -161,11 +161,13 @@ void read_scales(Attempt& a, std::string_view base, const Spelling& s, const Sto
   const std::int64_t experts = std::max<std::int64_t>(1, r.experts), count = scales->elements();
   const GridOrder order = claim.scale_order.value_or(s.scale_order);
   a.reading.scales = {.order = s.transposed ? GridOrder::kColumns : order, .stored = grid};
-  if (order == GridOrder::kTiles) {  // a shape of whole tiles is written in several ways: the number of scales decides
+  if (order == GridOrder::kTiles) {  // a shape of whole tiles is written in several ways; the number of scales decides
     const std::int64_t rows = round_up(grid.rows, 128);
     const std::int64_t cols = rows > 0 && count % (experts * rows) == 0 ? count / (experts * rows) : 0;
     a.reading.scales.stored = {rows, cols};
-    if (cols % 4 == 0 && cols >= grid.cols && cols < grid.cols + 16) return;
+    const std::vector<std::int64_t> plain{rows, cols}, flat{rows / 4, cols * 4};
+    const bool named = r.experts > 0 || scales->shape.size() != 2 || scales->shape == plain || scales->shape == flat;
+    if (named && cols % 4 == 0 && cols >= grid.cols && cols < grid.cols + 16) return;
   } else {
     std::vector<std::int64_t> wanted{grid.rows, grid.cols};
     if (s.transposed) std::swap(wanted[0], wanted[1]);

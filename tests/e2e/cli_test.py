@@ -505,10 +505,10 @@ def test_a_signal_while_maxima_are_read_ends_the_command_too(large, tmp_path):
 # Fingerprints and fixes
 
 def test_inspect_names_exporters_and_faults():
-    for flags in ([], ["--fingerprint"]):
+    for flags, exporters in ([], ["modelopt", "quark"]), (["--fingerprint"], ["modelopt"]):  # of the same names
         f = answer("inspect", DATA / "quantized/modelopt-mini-NVFP4", *flags)["fingerprint"]
         assert set(f) == {"exporters", "faults"} and f["faults"] == []
-        assert [e["name"] for e in f["exporters"]] == ["modelopt"]
+        assert [e["name"] for e in f["exporters"]] == exporters
         assert all(set(e) == {"name", "versions", "evidence"} and e["evidence"] for e in f["exporters"])
 
 

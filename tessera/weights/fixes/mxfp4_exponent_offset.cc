@@ -37,15 +37,18 @@ bool is_mxfp4(const Module& m) {
          m.reading.spelling->name_of("", m.reading.spelling->codes).ends_with("weight_packed");
 }
 
+constexpr double kNoWeight = 0x1p64;  // exponents 0 and 1 that lost 2 are 254 and the NaN
+
 // The root mean square of the weight times the root of its inputs: what an initialisation makes alike for all layers.
 double size_of(const Checkpoint& model, const Module& m, std::uint64_t most) {
   double squares = 0, count = 0;
   const auto add = [&](const Tensor& x) {
     for (std::int64_t i = 0; i < x.count(); ++i) {
       const double v = static_cast<double>(element_as_float(x, i));
+      if (!(std::fabs(v) < kNoWeight)) continue;
       squares += v * v;
+      ++count;
     }
-    count += static_cast<double>(x.count());
   };
   if (m.is_quantized()) {
     Stream stream(kCpu, 1);
