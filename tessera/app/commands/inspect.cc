@@ -243,17 +243,20 @@ class Inspect final : public app::Command {
     return text;
   }
 
-  // A few of each kind: the layers of a model are wrong together.
+  // A line for each kind: the layers of a model are wrong together. What is wrong with each is in the JSON.
   std::string faults_text() const {
-    constexpr std::size_t kShown = 3;
+    std::map<std::string, std::pair<const Fault*, std::size_t>> kinds;
+    for (const Fault& f : report_.faults) {
+      auto& [first, count] = kinds[f.code];
+      if (count++ == 0) first = &f;
+    }
     std::string text = "\nknown faults\n";
-    std::map<std::string, std::size_t> counts;
-    for (const Fault& f : report_.faults)
-      if (++counts[f.code] <= kShown)
-        text += fmt::format("  {}: {}{}\n", f.code, f.message,
-                            f.fix != nullptr ? fmt::format(" (convert --fix {})", f.fix->name) : "");
-    for (const auto& [code, count] : counts)
-      if (count > kShown) text += fmt::format("  and {} more of {} (--json lists all)\n", count - kShown, code);
+    for (const auto& [code, kind] : kinds) {
+      const auto& [first, count] = kind;
+      text += fmt::format("  {}: {}{}{}\n", code, first->tensor.empty() ? "the configuration" : first->tensor,
+                          count > 1 ? fmt::format(" and {} more (--json lists all)", count - 1) : "",
+                          first->fix != nullptr ? fmt::format(" (convert --fix {})", first->fix->name) : "");
+    }
     return text;
   }
 
