@@ -102,7 +102,7 @@ TEST(MxExponents, AreRoundedUpFromF32) {
 // (docs/formats/writers.md); every other writer clips no more than a maximum's own rounding, half a step of E4M3: 2^-4.
 TEST(MxExponents, ClipMaximaByTheirRuleAlone) {
   const std::map<std::string_view, float> by_design{
-      {"mlx", 0.2929f},     {"auto-round", 0.125f},  {"torchao", 0.125f},      {"torchao:even", 0.125f},
+      {"mlx", 0.2929f},  {"auto-round", 0.125f},  {"torchao", 0.125f},      {"torchao:even", 0.125f},
       {"quark", 0.125f}, {"quark:floor", 0.125f}, {"gpt-oss:floor", 0.125f}};
   Stream stream(kCpu, 1);
   int writers = 0;
