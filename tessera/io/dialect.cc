@@ -205,23 +205,21 @@ void read_one_number(Attempt& a, std::string_view base, std::string_view suffix,
   }
 }
 
-std::optional<Attempt> attempt(const Dialect& dialect, const Spelling& s, const Format& format, std::string_view base,
-                               const ModuleTensors& tensors, const std::optional<DeclaredScheme>& declared,
-                               const Claim& claim, const Evidence& evidence) {
-  const auto at = tensors.find(s.codes);
-  const StoredTensor* codes = at == tensors.end() ? nullptr : at->second;
-  if (codes == nullptr || !lists(s.codes_dtypes, codes->type)) return {};
+std::optional<Attempt> attempt(const Dialect& dialect, const Spelling& s, const Format& format,
+                               const StoredTensor& codes, std::string_view base, const ModuleTensors& tensors,
+                               const std::optional<DeclaredScheme>& declared, const Claim& claim,
+                               const Evidence& evidence) {
   Attempt a;
   a.reading = {.dialect = &dialect, .spelling = &s, .format = format, .sense = s.sense};
   ++a.explained;
-  if (!place_codes(a, s, format, *codes, claim, base, evidence)) {
+  if (!place_codes(a, s, format, codes, claim, base, evidence)) {
     if (format.is_dense()) return {};
     const std::string_view wanted = s.blocks_axis ? "[experts, rows, blocks, 16]"
                                     : s.glued     ? "[experts, rows, columns]"
                                                   : "a matrix, or a bank of them";
     complain(
-        a, Errc::kUnsupported, codes->name,
-        fmt::format("{} is {}; {} weights of {} are {}", codes->name, text_of(*codes), s.format, dialect.name, wanted));
+        a, Errc::kUnsupported, codes.name,
+        fmt::format("{} is {}; {} weights of {} are {}", codes.name, text_of(codes), s.format, dialect.name, wanted));
     return a;
   }
   if (declared && declared->sense && s.sense == Sense::kDivide) a.reading.sense = *declared->sense;
@@ -245,7 +243,7 @@ std::optional<Attempt> attempt(const Dialect& dialect, const Spelling& s, const 
   }
   if (first != nullptr)
     complain(a, Errc::kCorrupt, first->name,
-             fmt::format("{} is {}, and has no use for {} beside it", codes->name, text_of(*codes), strangers));
+             fmt::format("{} is {}, and has no use for {} beside it", codes.name, text_of(codes), strangers));
   return a;
 }
 
@@ -364,8 +362,11 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
         if (!only.empty() && s.format != only) continue;
         if (owner.dialect == nullptr && dialect->only_claimed) continue;
         if (dialect->only_declared && (declaration == nullptr || declaration->dialect != dialect->name)) continue;
+        const auto codes = tensors.find(s.codes);
+        if (codes == tensors.end() || !lists(s.codes_dtypes, codes->second->type)) continue;
         for (const Format& format : formats_of(s, find(tensors, s.scales), block)) {
-          std::optional<Attempt> a = attempt(*dialect, s, format, base, tensors, declared, owner.claim, evidence);
+          std::optional<Attempt> a =
+              attempt(*dialect, s, format, *codes->second, base, tensors, declared, owner.claim, evidence);
           if (!a) continue;
           if (declaration != nullptr && declaration->dialect == dialect->name)
             a->declared = named && format.block == block ? 2 : 1;
