@@ -50,7 +50,8 @@ typename Ops::U code_lanes(Element element, const Encode& how, DType source, typ
   }
   if (how.ties == Ties::kHalfAdded) {
     const F half = all<F>(pow2(-element.bias - element.mantissa_bits));
-    code = (a < half) & (a + half == half + half) ? all_words<F>(1u) : code;
+    const auto just_below = (a < half) & (a + half == half + half);
+    code = just_below ? all_words<F>(1u) : code;
   }
   Word<F> minus = Word<F>{} - (word_of(q) >> 31);
   const auto as_words = [](auto mask) { return std::bit_cast<Word<F>>(mask); };
