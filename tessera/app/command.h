@@ -19,12 +19,10 @@ class OptionVisitor {
   virtual ~OptionVisitor() = default;
   virtual void positional(std::string_view name, std::string& value, std::string_view help) = 0;
   virtual void flag(std::string_view name, bool& value, std::string_view help) = 0;
-  virtual void option(std::string_view name, std::string& value, std::string_view placeholder,
-                      std::string_view help) = 0;
+  virtual void option(std::string_view name, std::string& value, std::string_view shown, std::string_view help) = 0;
   // The same, without which the command line is wrong.
-  virtual void required(std::string_view name, std::string& value, std::string_view placeholder,
-                        std::string_view help) = 0;
-  virtual void list(std::string_view name, std::vector<std::string>& values, std::string_view placeholder,
+  virtual void required(std::string_view name, std::string& value, std::string_view shown, std::string_view help) = 0;
+  virtual void list(std::string_view name, std::vector<std::string>& values, std::string_view shown,
                     std::string_view help) = 0;
 };
 

@@ -24,17 +24,16 @@ class CliOptions final : public OptionVisitor {
   void flag(std::string_view name, bool& value, std::string_view help) override {
     app_.add_flag(std::string(name), value, std::string(help));
   }
-  void option(std::string_view name, std::string& value, std::string_view placeholder, std::string_view help) override {
-    app_.add_option(std::string(name), value, std::string(help))->option_text(std::string(placeholder));
+  void option(std::string_view name, std::string& value, std::string_view shown, std::string_view help) override {
+    app_.add_option(std::string(name), value, std::string(help))->option_text(std::string(shown));
   }
-  void required(std::string_view name, std::string& value, std::string_view placeholder,
-                std::string_view help) override {
-    app_.add_option(std::string(name), value, std::string(help))->option_text(std::string(placeholder))->required();
+  void required(std::string_view name, std::string& value, std::string_view shown, std::string_view help) override {
+    app_.add_option(std::string(name), value, std::string(help))->option_text(std::string(shown))->required();
   }
-  void list(std::string_view name, std::vector<std::string>& values, std::string_view placeholder,
+  void list(std::string_view name, std::vector<std::string>& values, std::string_view shown,
             std::string_view help) override {
     app_.add_option(std::string(name), values, std::string(help))
-        ->option_text(std::string(placeholder))
+        ->option_text(std::string(shown))
         ->take_all()
         ->allow_extra_args(false);
   }

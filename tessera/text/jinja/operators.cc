@@ -167,8 +167,7 @@ int order_of(Budget& budget, const Value& left, const Value& right, std::string_
       if (!are_equal(budget, a[i], b[i])) return order_of(budget, a[i], b[i], op);
     return sign(a.size(), b.size());
   }
-  fail(Errc::kInvalid, "'{}' not supported between instances of '{}' and '{}'", op, left.type_name(),
-       right.type_name());
+  fail(Errc::kInvalid, "'{}' has no order for {} and {}", op, left.type_name(), right.type_name());
 }
 
 bool contains(Machine& machine, const Value& whole, const Value& part) {
