@@ -170,4 +170,12 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace tessera::app
 
-int main(int argc, char** argv) { return tessera::app::run(argc, argv); }
+// What run() has no name for ends the command with a line and a status all the same: memory for its own options.
+int main(int argc, char** argv) {
+  try {
+    return tessera::app::run(argc, argv);
+  } catch (...) {
+    std::fputs("tessera: out of memory, or the system failed in a way that the command has no name for\n", stderr);
+    return tessera::exit_status(tessera::Errc::kResource);
+  }
+}
