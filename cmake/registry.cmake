@@ -2,7 +2,8 @@
 #   tessera_registry(formats "const Format" tessera/numeric/formats)
 # writes tessera_registry/formats.inc, which includes every header of the folder and defines
 #   namespace tessera { inline constexpr const Format* kRegistry_formats[] = {&formats::bf16, ...}; }
-# A file whose object has another name is a compile error.
+# A file whose object has another name is a compile error. A fourth argument names the namespace within tessera that
+# holds the objects' own ("graph::").
 function(tessera_registry kind type folder)
   file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${folder}/*.h)
   set(includes "")
@@ -11,7 +12,7 @@ function(tessera_registry kind type folder)
   foreach(header IN LISTS headers)
     get_filename_component(stem ${header} NAME_WE)
     string(APPEND includes "#include \"${header}\"\n")
-    string(APPEND entries "    &${kind}::${stem},\n")
+    string(APPEND entries "    &${ARGV3}${kind}::${stem},\n")
     string(APPEND tags " \\\n  X(${stem})")
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/registry/tessera_registry/${kind}.inc CONTENT

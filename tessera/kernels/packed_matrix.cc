@@ -205,4 +205,26 @@ void read_scales(const PackedMatrix& w, std::int64_t row, std::span<float> scale
   }
 }
 
+void read_values(const PackedMatrix& w, std::int64_t row, std::span<float> values) {
+  read_codes(w, row, values);
+  if (w.format.is_dense() || w.converted) return;
+  std::vector<float> scales(static_cast<std::size_t>(ceil_div(w.extent.cols, w.chain)));
+  read_scales(w, row, scales);
+  std::size_t segment = 0;
+  while (segment < w.facts.segment_ends.size() && w.facts.segment_ends[segment] <= row) ++segment;
+  const float global = w.format.has_global ? w.facts.global.as<float>()[segment] : 1.f;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const float scale =
+        w.scale_bytes > 0 ? scales[k / static_cast<std::size_t>(w.chain)] : w.row_factor.as<float>()[row];
+    float& value = values[k];
+    if (!w.facts.reads_minus_zero) value = value + 0.f;  // -0 + 0 is +0
+    if (!w.format.has_global)
+      value *= scale;
+    else if (w.facts.sense == Sense::kReciprocalFirst)
+      value = value * (1.f / global) * scale;
+    else
+      value *= decoding_scale(w.facts.sense, scale, global);
+  }
+}
+
 }  // namespace tessera

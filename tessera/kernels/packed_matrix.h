@@ -58,4 +58,7 @@ void read_codes(const PackedMatrix& w, std::int64_t row, std::span<float> values
 void read_scales(const PackedMatrix& w, std::int64_t row,
                  std::span<float> scales);  // one a chain; 1 where there is none
 
+// The values of a row as its checkpoint's own reader computes them (law 3): what dequantize() gives of it.
+void read_values(const PackedMatrix& w, std::int64_t row, std::span<float> values);
+
 }  // namespace tessera

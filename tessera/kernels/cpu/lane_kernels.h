@@ -8,6 +8,8 @@
 #pragma once
 #include <cstdint>
 
+#include "tessera/kernels/row_step.h"
+
 namespace tessera_lanes {
 
 // Of a job; the same for all its rows.
@@ -77,6 +79,8 @@ struct Kernels {
   void (*encode)(const EncodeFacts&, const Row& row, const Blocks&, const Place&);
   void (*decode)(const DecodeFacts&, const DecodeRow&);
   void (*fence)();  // after the last streamed line
+  // One row of a row program.
+  void (*run_row)(const RowStep* steps, std::int64_t count, const RowBuffer* buffers, std::int64_t row, float* frame);
 };
 
 extern const Kernels kAvx2;

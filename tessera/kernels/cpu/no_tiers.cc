@@ -1,6 +1,8 @@
 // The CPU tiers on a processor that has none of them: the reference.
 #include "tessera/kernels/cpu/quantize.h"
+#include "tessera/kernels/cpu/row_program.h"
 #include "tessera/kernels/reference/quantize.h"
+#include "tessera/kernels/reference/row_program.h"
 
 namespace tessera::cpu {
 
@@ -20,6 +22,15 @@ void block_amax_avx512(Stream& stream, const Tensor& x, const BlockGrid& grid, s
 }
 void dequantize_avx512(Stream& stream, const QuantizedTensor& q, Tensor& into) {
   reference::dequantize(stream, q, into);
+}
+
+void run_row_avx2(const tessera_lanes::RowStep* steps, std::int64_t count, const tessera_lanes::RowBuffer* buffers,
+                  std::int64_t row, float* frame) {
+  reference::run_row(steps, count, buffers, row, frame);
+}
+void run_row_avx512(const tessera_lanes::RowStep* steps, std::int64_t count, const tessera_lanes::RowBuffer* buffers,
+                    std::int64_t row, float* frame) {
+  reference::run_row(steps, count, buffers, row, frame);
 }
 
 }  // namespace tessera::cpu

@@ -8,6 +8,7 @@
 #include "tessera/kernels/cpu/fast_encode.h"
 #include "tessera/kernels/cpu/observe_lanes.h"
 #include "tessera/kernels/cpu/resolve_lanes.h"
+#include "tessera/kernels/cpu/row_lanes.h"
 
 namespace tessera::cpu {
 
@@ -21,7 +22,8 @@ constexpr tessera_lanes::Kernels kernels_of() {
           .prepare = &prepare<Ops>,
           .encode = &encode<Ops>,
           .decode = &decode<Ops>,
-          .fence = &Ops::fence};
+          .fence = &Ops::fence,
+          .run_row = &run_row<Ops>};
 }
 
 }  // namespace tessera::cpu

@@ -1,15 +1,13 @@
 #include "tessera/kernels/reference/gemm.h"
 
-#include <cmath>
+#include <algorithm>
 #include <vector>
 
+#include "tessera/kernels/reference/flushed.h"
 #include "tessera/numeric/lanes.h"
 
 namespace tessera::reference {
 namespace {
-
-float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.f, x) : x; }
-float fused(float a, float b, float c) { return flushed(std::fma(flushed(a), flushed(b), flushed(c))); }
 
 float element(DType type, const void* data, std::int64_t index) {
   if (type == DType::kF32) return static_cast<const float*>(data)[index];
@@ -35,18 +33,18 @@ void gemm(const GemmTile& tile) {
     const auto code = [&](std::int64_t at) { return at < k ? codes[static_cast<std::size_t>(at)] : 0.f; };
     for (std::int64_t m = 0; m < tile.m; ++m) {
       const auto x = [&](std::int64_t at) { return at < k ? element(tile.x_type, tile.x, m * k + at) : 0.f; };
-      float sum = 0;
+      float total = 0;
       for (std::int64_t begin = 0; begin < k; begin += w.chain) {
         float a = 0;
         for (std::int64_t at = begin; at < std::min(begin + w.chain, k); at += 2) {
           a = fused(code(at + 1), x(at + 1), a);
           a = fused(code(at), x(at), a);
         }
-        sum = fused(a, scales[static_cast<std::size_t>(begin / w.chain)], sum);
+        total = fused(a, scales[static_cast<std::size_t>(begin / w.chain)], total);
       }
-      if (w.row_factor.count() > 0) sum = flushed(flushed(sum) * flushed(w.row_factor.as<float>()[n]));
-      if (tile.bias != nullptr) sum = flushed(sum + flushed(tile.bias[n]));
-      store(tile.y_type, tile.y, m * tile.y_stride + n, sum);
+      if (w.row_factor.count() > 0) total = product(total, w.row_factor.as<float>()[n]);
+      if (tile.bias != nullptr) total = sum(total, tile.bias[n]);
+      store(tile.y_type, tile.y, m * tile.y_stride + n, total);
     }
   }
 }

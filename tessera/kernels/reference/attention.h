@@ -1,0 +1,9 @@
+// attend() as attention.h defines it, one value at a time.
+#pragma once
+#include "tessera/kernels/attention.h"
+
+namespace tessera::reference {
+
+void attend(const AttentionTask& task);
+
+}  // namespace tessera::reference
