@@ -1,8 +1,7 @@
 #include "tessera/app/commands/tokenize.h"
 
-#include <charconv>
-
 #include "tessera/app/language_files.h"
+#include "tessera/app/language_run.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/utf8.h"
@@ -10,23 +9,6 @@
 
 namespace tessera::commands {
 namespace {
-
-// "1,2, 3"
-std::vector<std::int32_t> parse_ids(std::string_view text) {
-  std::vector<std::int32_t> ids;
-  const auto is_between = [](char c) { return c == ',' || c == ' ' || c == '\n'; };
-  while (true) {
-    while (!text.empty() && is_between(text[0])) text.remove_prefix(1);
-    if (text.empty()) return ids;
-    std::int32_t id = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), id);
-    const auto length = static_cast<std::size_t>(read.ptr - text.data());
-    require(read.ec == std::errc() && id >= 0 && (length == text.size() || is_between(text[length])), Errc::kInvalid,
-            "tokenize: --ids has '{}'; numbers with commas between are expected", printable(text, 40));
-    ids.push_back(id);
-    text.remove_prefix(length);
-  }
-}
 
 class Tokenize final : public app::Command {
  public:
@@ -54,7 +36,7 @@ class Tokenize final : public app::Command {
   SpecialTokens special() const { return no_special_ ? SpecialTokens::kWithout : SpecialTokens::kWith; }
 
   app::Answer decode(const Tokenizer& tokenizer) const {
-    const std::vector<std::int32_t> ids = parse_ids(ids_);
+    const std::vector<std::int32_t> ids = app::parse_ids("tokenize: --ids", ids_);
     for (const std::int32_t id : ids)
       require(tokenizer.token(id) != nullptr, Errc::kInvalid, "tokenize: there is no token {}; {} tokens have ids", id,
               tokenizer.size());
