@@ -7,15 +7,16 @@
 //     m' = max(m, largest score);  c = 2^(m - m');  p = 2^(score - m'), by numeric/math.h
 //     l = fma(l, c, sum of p)      (key i adds to part i % 16: keys i, i + 16, i + 32, i + 48 as (0 + 1) + (2 + 3), and
 //                                   the parts in a tree, 8, 4, 2, 1 apart)
-//     o = the chain over the pairs of the tile's 64 keys from o * c, p rounded to the cache's type where that is bf16
+//     o = the chain over the pairs of the tile's keys from o * c, p rounded to the cache's type where that is bf16
 //   a segment starts from nothing; segments are merged in ascending order: o = fma(o, c, o' * c'), l likewise
-//   y = round(o * (1 / l))
+//   y = round(fma(o, 1 / l, +0))
 // scale is log2(e) times the model's. In f32, nearest-even, subnormals being zeros as in gemm.h.
 // Source: Dao, FlashAttention-2 (2023), algorithm 1; Milakov and Gimelshein (2018) for the running maximum.
 #pragma once
 #include <span>
 #include <string_view>
 
+#include "tessera/kernels/attention_block.h"
 #include "tessera/kernels/kv_page.h"
 #include "tessera/tensor/tensor.h"
 
@@ -54,20 +55,12 @@ struct AttentionArgs {
 // Throws kShape, kUnsupported.
 void attend(Stream& stream, const AttentionArgs& args);
 
-// One query head of one row: what implementations do. q and y: page.width floats; q's values are of the model's type.
-struct AttentionTask {
-  const float* q = nullptr;
-  float* y = nullptr;
-  float scale = 0;        // log2(e) included
-  std::int64_t head = 0;  // of the page
-  const AttentionRow* row = nullptr;
-  const KvStore* store = nullptr;
-};
+// What implementations do (attention_block.h): a few queries that read the same keys.
 struct AttentionImpl {
   std::string_view name;
   bool (*here)(const Stream&);
-  bool (*fits)(const KvStore&);
-  void (*run)(const AttentionTask&);
+  bool (*fits)(const tessera_lanes::AttentionBlock&);
+  void (*run)(const tessera_lanes::AttentionBlock&);
 };
 std::span<const AttentionImpl> attention_impls();  // most special first, the reference last
 

@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 
+#include "tessera/kernels/attention_block.h"
 #include "tessera/kernels/row_step.h"
 
 namespace tessera_lanes {
@@ -81,6 +82,8 @@ struct Kernels {
   void (*fence)();  // after the last streamed line
   // One row of a row program.
   void (*run_row)(const RowStep* steps, std::int64_t count, const RowBuffer* buffers, std::int64_t row, float* frame);
+  // With subnormals flushed; heads of at most 256.
+  void (*attend)(const AttentionBlock& block);
 };
 
 extern const Kernels kAvx2;

@@ -1,6 +1,8 @@
 // The CPU tiers on a processor that has none of them: the reference.
+#include "tessera/kernels/cpu/attention.h"
 #include "tessera/kernels/cpu/quantize.h"
 #include "tessera/kernels/cpu/row_program.h"
+#include "tessera/kernels/reference/attention.h"
 #include "tessera/kernels/reference/quantize.h"
 #include "tessera/kernels/reference/row_program.h"
 
@@ -32,5 +34,8 @@ void run_row_avx512(const tessera_lanes::RowStep* steps, std::int64_t count, con
                     std::int64_t row, float* frame) {
   reference::run_row(steps, count, buffers, row, frame);
 }
+
+void attend_avx2(const tessera_lanes::AttentionBlock& block) { reference::attend(block); }
+void attend_avx512(const tessera_lanes::AttentionBlock& block) { reference::attend(block); }
 
 }  // namespace tessera::cpu

@@ -3,6 +3,7 @@
 // Ops has: F, U, I (kLanes floats, words, ints), HalfH (kLanes words of 16 bits), ByteLanes (kLanes bytes), and the
 // instructions that vector extensions do not name: see tier_avx2.cc for the list with what each one does.
 #pragma once
+#include "tessera/kernels/cpu/attention_lanes.h"
 #include "tessera/kernels/cpu/decode_lanes.h"
 #include "tessera/kernels/cpu/encode_lanes.h"
 #include "tessera/kernels/cpu/fast_encode.h"
@@ -23,7 +24,8 @@ constexpr tessera_lanes::Kernels kernels_of() {
           .encode = &encode<Ops>,
           .decode = &decode<Ops>,
           .fence = &Ops::fence,
-          .run_row = &run_row<Ops>};
+          .run_row = &run_row<Ops>,
+          .attend = &attend<Ops>};
 }
 
 }  // namespace tessera::cpu

@@ -17,12 +17,16 @@ struct State {
   float m = -kInfinity, l = 0;
 };
 
-float element(const KvStore& store, std::int64_t page, std::int64_t index, float scale) {
-  const std::byte* at = store.data + page * store.page.bytes();
-  if (store.page.type == DType::kF32) return reinterpret_cast<const float*>(at)[index];
-  if (store.page.type == DType::kBf16)
+using Block = tessera_lanes::AttentionBlock;
+
+// A value of the head's keys (of `page`), or with `index` beyond them of its values.
+float element(const Block& b, std::int64_t page, std::int64_t index) {
+  const std::uint8_t* at = b.head + page * b.page_bytes;
+  const auto type = static_cast<DType>(b.type);
+  if (type == DType::kF32) return reinterpret_cast<const float*>(at)[index];
+  if (type == DType::kBf16)
     return std::bit_cast<float>(std::uint32_t{reinterpret_cast<const std::uint16_t*>(at)[index]} << 16);
-  return product(decode(kE4M3, reinterpret_cast<const std::uint8_t*>(at)[index]), scale);
+  return product(decode(kE4M3, at[index]), index < kTile * b.width ? b.key_scale : b.value_scale);
 }
 
 float sum_of(const std::array<float, kTile>& p) {
@@ -33,39 +37,33 @@ float sum_of(const std::array<float, kTile>& p) {
   return parts[0];
 }
 
-void add_tile(const AttentionTask& task, std::int64_t begin, State& state) {
-  const KvStore& store = *task.store;
-  const KvPage& page = store.page;
-  const std::int64_t at = task.row->pages[begin / kTile];
-  const std::int64_t count = std::min(kTile, task.row->position + 1 - begin);
+void add_tile(const Block& b, int query, std::int64_t begin, State& state) {
+  const KvPage page{.heads = 1, .width = b.width};
+  const std::int64_t at = b.pages[begin / kTile], count = std::min(kTile, b.lengths[query] - begin);
+  const float* q = b.q[query];
   std::array<float, kTile> p{};
   float largest = state.m;
   for (std::int64_t i = 0; i < count; ++i) {
     float a = 0;
-    for (std::int64_t d = 0; d < page.width; d += 2) {
-      a = fused(element(store, at, page.key(task.head, i, d + 1), store.key_scale), task.q[d + 1], a);
-      a = fused(element(store, at, page.key(task.head, i, d), store.key_scale), task.q[d], a);
+    for (std::int64_t d = 0; d < b.width; d += 2) {
+      a = fused(element(b, at, page.key(0, i, d + 1)), q[d + 1], a);
+      a = fused(element(b, at, page.key(0, i, d)), q[d], a);
     }
-    p[static_cast<std::size_t>(i)] = product(a, task.scale);
+    p[static_cast<std::size_t>(i)] = product(a, b.scale);
     largest = std::max(largest, p[static_cast<std::size_t>(i)]);
   }
   const float c = flushed(math::exp2(sum(state.m, -largest)));
-  for (std::int64_t i = 0; i < kTile; ++i) {
-    float& x = p[static_cast<std::size_t>(i)];
-    x = i < count ? flushed(math::exp2(sum(x, -largest))) : 0.f;
-  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) p[i] = flushed(math::exp2(sum(p[i], -largest)));
   state.l = fused(state.l, c, sum_of(p));
   state.m = largest;
-  if (page.type != DType::kF32)
+  if (static_cast<DType>(b.type) != DType::kF32)
     for (float& x : p) x = flushed(round_to(DType::kBf16, x));
-  for (std::int64_t d = 0; d < page.width; ++d) {
+  for (std::int64_t d = 0; d < b.width; ++d) {
     float& o = state.o[static_cast<std::size_t>(d)];
     o = product(o, c);
-    for (std::int64_t i = 0; i < kTile; i += 2)
-      for (const std::int64_t key : {i + 1, i}) {
-        const float value = key < count ? element(store, at, page.value(task.head, key, d), store.value_scale) : 0.f;
-        o = fused(value, p[static_cast<std::size_t>(key)], o);
-      }
+    for (std::int64_t i = 0; i < count; i += 2)
+      for (const std::int64_t key : {i + 1, i})
+        if (key < count) o = fused(element(b, at, page.value(0, key, d)), p[static_cast<std::size_t>(key)], o);
   }
 }
 
@@ -79,21 +77,22 @@ void merge(State& total, const State& segment) {
 
 }  // namespace
 
-void attend(const AttentionTask& task) {
-  const auto width = static_cast<std::size_t>(task.store->page.width);
-  const std::int64_t length = task.row->position + 1;
-  State total{std::vector<float>(width)};
-  for (std::int64_t begin = 0; begin < length; begin += kSegment) {
-    State segment{std::vector<float>(width)};
-    for (std::int64_t tile = begin; tile < std::min(begin + kSegment, length); tile += kTile)
-      add_tile(task, tile, segment);
-    if (begin == 0)
-      total = segment;
-    else
-      merge(total, segment);
+void attend(const Block& b) {
+  const auto width = static_cast<std::size_t>(b.width);
+  for (int query = 0; query < b.count; ++query) {
+    State total{std::vector<float>(width)};
+    for (std::int64_t begin = 0; begin < b.lengths[query]; begin += kSegment) {
+      State segment{std::vector<float>(width)};
+      for (std::int64_t tile = begin; tile < std::min(begin + kSegment, b.lengths[query]); tile += kTile)
+        add_tile(b, query, tile, segment);
+      if (begin == 0)
+        total = segment;
+      else
+        merge(total, segment);
+    }
+    const float inverse = flushed(1.f / total.l);
+    for (std::size_t d = 0; d < width; ++d) b.y[query][d] = fused(total.o[d], inverse, 0.f);
   }
-  const float inverse = flushed(1.f / total.l);
-  for (std::size_t d = 0; d < width; ++d) task.y[d] = product(total.o[d], inverse);
 }
 
 }  // namespace tessera::reference

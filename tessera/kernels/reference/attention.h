@@ -4,6 +4,6 @@
 
 namespace tessera::reference {
 
-void attend(const AttentionTask& task);
+void attend(const tessera_lanes::AttentionBlock& block);
 
 }  // namespace tessera::reference
