@@ -106,33 +106,48 @@ Tensor row_factors(const QuantizedTensor& q, bool scales_are_factors) {
   return factors;
 }
 
-PackedMatrix pack_converted(Stream& stream, const Tensor& values, const Format& format) {
-  PackedMatrix w = pack(stream, values);
-  w.format = format;
-  w.converted = true;
-  return w;
+// Whether one scale serves a whole row or more of them.
+bool scales_are_factors(const Format& format, Extent extent) {
+  return format.scale == kE8M23 && (format.block.cols == 0 || block_in(format, extent).cols >= extent.cols);
 }
 
 }  // namespace
 
+PackedMatrix packed_layout(const Format& format, Extent extent) {
+  PackedMatrix w{.extent = extent, .format = format};
+  const int bits = format.element.bits();
+  if (format.is_dense()) {
+    w.converted = format.element == kE5M10;
+    w.code_bits = format.element == kE8M7 ? 16 : 32;
+    return w;
+  }
+  const std::int64_t cols = block_in(format, extent).cols;
+  const bool factors = scales_are_factors(format, extent);
+  w.converted = (bits != 4 && bits != 8) || (!factors && (format.block.cols == 0 || !fits_step(cols)));
+  w.code_bits = w.converted ? 32 : bits;
+  if (w.converted || factors) return w;
+  w.scale_bytes = static_cast<int>(scale_bytes(format));
+  w.chain = cols;
+  w.step = std::max<std::int64_t>(64, cols);
+  return w;
+}
+
 PackedMatrix pack(Stream& stream, const QuantizedTensor& q) {
   validate(q);
-  const Block block = block_in(q.format, q.extent);
-  const bool whole_rows = q.format.block.cols == 0 || (block.cols >= q.extent.cols && q.format.scale == kE8M23);
-  const int bits = q.format.element.bits();
-  if ((bits != 4 && bits != 8) || (!whole_rows && !fits_step(block.cols)) || (whole_rows && q.format.scale != kE8M23))
-    return pack_converted(stream, dequantize(stream, q), q.format);
-  PackedMatrix w{.extent = q.extent, .format = q.format, .code_bits = bits};
-  if (!whole_rows) {
-    w.scale_bytes = static_cast<int>(scale_bytes(q.format));
-    w.chain = block.cols;
-    w.step = std::max<std::int64_t>(64, block.cols);
+  PackedMatrix w = packed_layout(q.format, q.extent);
+  if (w.converted) {
+    w = pack(stream, dequantize(stream, q));
+    w.format = q.format;
+    w.converted = true;
+    return w;
   }
-  w.row_factor = row_factors(q, whole_rows);
+  const bool factors = w.scale_bytes == 0;
+  w.row_factor = row_factors(q, factors);
   w.facts = q;
-  w.facts.codes = w.facts.scales = Tensor(DType::kU8, {0});
-  if (whole_rows) w.facts.scales = q.scales;  // factors may be products of them and the globals
+  w.facts.codes = Tensor(DType::kU8, {0});
+  if (!factors) w.facts.scales = w.facts.codes;  // otherwise factors may be products of them and the globals
   allocate(w);
+  const Block block = block_in(q.format, q.extent);
   const std::int64_t bytes = row_bytes(q.format, q.extent.cols), chains = ceil_div(q.extent.cols, w.chain);
   fill_panels(stream, w, [&](std::int64_t row) {
     put_row(w, row, q.codes.as<std::uint8_t>() + row * bytes);
@@ -148,9 +163,8 @@ PackedMatrix pack(Stream& stream, const Tensor& values) {
   require(type == DType::kBf16 || type == DType::kF16 || type == DType::kF32, Errc::kUnsupported,
           "pack: a matrix of {}; BF16, F16, F32 and quantized ones can be multiplied", dtype_name(type));
   require(values.shape().size() == 2, Errc::kShape, "pack: a tensor {} is no matrix", shape_text(values.shape()));
-  PackedMatrix w{.extent = values.extent(), .converted = type == DType::kF16};
-  w.format = find_format(type == DType::kBf16 ? "bf16" : type == DType::kF16 ? "f16" : "f32");
-  w.code_bits = type == DType::kBf16 ? 16 : 32;
+  const std::string_view format = type == DType::kBf16 ? "bf16" : type == DType::kF16 ? "f16" : "f32";
+  PackedMatrix w = packed_layout(find_format(format), values.extent());
   allocate(w);
   fill_panels(stream, w, [&](std::int64_t row) {
     const auto* from = values.as<std::uint8_t>() + row * w.extent.cols * (dtype_bits(type) / 8);

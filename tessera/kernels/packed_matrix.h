@@ -42,6 +42,9 @@ struct PackedMatrix {
   std::size_t bytes() const { return panels.bytes() + row_factor.bytes(); }
 };
 
+// What pack() makes of a matrix of this format, without its bytes: for those who ask which kernel will run.
+PackedMatrix packed_layout(const Format& format, Extent extent);
+
 // Throws kResource. q: on the CPU, any format; checked (validate). Values that no step can hold in their own format are
 // decoded to f32, which is exact; `converted` says so.
 PackedMatrix pack(Stream& stream, const QuantizedTensor& q);

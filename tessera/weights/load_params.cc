@@ -1,7 +1,6 @@
 #include "tessera/weights/load_params.h"
 
 #include <set>
-#include <vector>
 
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
@@ -28,17 +27,12 @@ class NameList {
   std::string text_;
 };
 
-struct Source {
-  const Module* module = nullptr;        // of a matrix
-  const StoredTensor* tensor = nullptr;  // of a vector
-};
-
-Shape shape_of(const Source& source) {
+Shape shape_of(const ParamSource& source) {
   if (source.module == nullptr) return source.tensor->shape;
   return {source.module->reading.extent.rows, source.module->reading.extent.cols};
 }
 
-Source find_source(const Checkpoint& checkpoint, const Param& param) {
+ParamSource find_source(const Checkpoint& checkpoint, const Param& param) {
   if (!param.is_matrix()) return {.tensor = checkpoint.container().find(param.name)};
   return {.module = checkpoint.find(module_of(param.name))};
 }
@@ -60,13 +54,32 @@ void require_nothing_extra(const Checkpoint& checkpoint, const std::set<std::str
           extra.count(), extra.text());
 }
 
-std::vector<Source> find_sources(const Checkpoint& checkpoint, std::span<Param* const> params,
-                                 const LoadOptions& options) {
-  std::vector<Source> sources;
+Tensor widened(const Tensor& t) {
+  Tensor wide(DType::kF32, t.shape());
+  read_floats(t, 0, {wide.as<float>(), static_cast<std::size_t>(wide.count())});
+  return wide;
+}
+
+void load_param(Stream& stream, const Checkpoint& checkpoint, const ParamSource& source, Param& param) {
+  if (source.module == nullptr) {
+    param.vector = widened(checkpoint.load_tensor(*source.tensor));
+  } else if (source.module->is_quantized()) {
+    param.matrix = pack(stream, checkpoint.load(*source.module));
+  } else {
+    param.matrix = pack(stream, checkpoint.load_dense_rows(*source.module, 0, param.shape[0]));
+  }
+  ++param.version;
+}
+
+}  // namespace
+
+std::vector<ParamSource> find_param_sources(const Checkpoint& checkpoint, std::span<Param* const> params,
+                                            const LoadOptions& options) {
+  std::vector<ParamSource> sources;
   std::set<std::string, std::less<>> used;
   NameList missing;
   for (const Param* param : params) {
-    const Source source = find_source(checkpoint, *param);
+    const ParamSource source = find_source(checkpoint, *param);
     if (source.module == nullptr && source.tensor == nullptr) {
       missing.add(param->name);
       continue;
@@ -85,32 +98,13 @@ std::vector<Source> find_sources(const Checkpoint& checkpoint, std::span<Param* 
   return sources;
 }
 
-Tensor widened(const Tensor& t) {
-  Tensor wide(DType::kF32, t.shape());
-  read_floats(t, 0, {wide.as<float>(), static_cast<std::size_t>(wide.count())});
-  return wide;
-}
-
-void load_param(Stream& stream, const Checkpoint& checkpoint, const Source& source, Param& param) {
-  if (source.module == nullptr) {
-    param.vector = widened(checkpoint.load_tensor(*source.tensor));
-  } else if (source.module->is_quantized()) {
-    param.matrix = pack(stream, checkpoint.load(*source.module));
-  } else {
-    param.matrix = pack(stream, checkpoint.load_dense_rows(*source.module, 0, param.shape[0]));
-  }
-  ++param.version;
-}
-
-}  // namespace
-
 void load_params(Stream& stream, const Checkpoint& checkpoint, std::span<Param* const> params,
                  const LoadOptions& options) {
   checkpoint.require_usable();
-  const std::vector<Source> sources = find_sources(checkpoint, params, options);
+  const std::vector<ParamSource> sources = find_param_sources(checkpoint, params, options);
   std::uint64_t total = 0;
-  const auto bytes_of = [](const Source& s) { return s.module != nullptr ? s.module->bytes() : s.tensor->bytes; };
-  for (const Source& source : sources) total += bytes_of(source);
+  const auto bytes_of = [](const ParamSource& s) { return s.module != nullptr ? s.module->bytes() : s.tensor->bytes; };
+  for (const ParamSource& source : sources) total += bytes_of(source);
   Progress progress("loading", total, options.show_progress ? ProgressMode::kAuto : ProgressMode::kNever,
                     options.check);
   for (std::size_t i = 0; i < sources.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tessera/io/checkpoint.h"
 #include "tessera/weights/param.h"
@@ -19,8 +20,17 @@ struct LoadOptions {
   std::function<void()> check = {};  // called often; what it throws ends the work
 };
 
-// Throws kNotFound (missing), kShape, kCorrupt (extra), kUnsupported (a weight that needs a companion tensor), and what
-// reading throws.
+// Where a parameter comes from: a module of the checkpoint for a matrix, a tensor for a vector.
+struct ParamSource {
+  const Module* module = nullptr;
+  const StoredTensor* tensor = nullptr;
+};
+// Of each parameter, in order. Throws kNotFound (missing), kShape, kCorrupt (extra), kUnsupported (a weight that needs
+// a companion tensor).
+std::vector<ParamSource> find_param_sources(const Checkpoint& checkpoint, std::span<Param* const> params,
+                                            const LoadOptions& options);
+
+// Throws what find_param_sources and reading throw.
 void load_params(Stream& stream, const Checkpoint& checkpoint, std::span<Param* const> params,
                  const LoadOptions& options);
 

@@ -4,6 +4,7 @@
 
 #include "tessera/app/language_run.h"
 #include "tessera/base/error.h"
+#include "tessera/base/output.h"
 #include "tessera/io/safetensors_writer.h"
 
 namespace tessera::commands {
@@ -29,7 +30,8 @@ class Logits final : public app::Command {
     std::vector<PlannedTensor> planned{{"logits", DType::kF32, {tokens, shape.vocabulary}, ""}};
     for (std::int64_t i = 0; hidden_ && i <= shape.layers; ++i)
       planned.push_back({fmt::format("hidden.{}", i), DType::kF32, {tokens, shape.width}, ""});
-    SafetensorsWriter writer(out_, planned);
+    OutputFile file(out_);
+    SafetensorsWriter writer(file.path(), planned);
     Sequence sequence = run.engine->start();
     const auto step_size = static_cast<std::size_t>(run.engine->options().batch_rows);
     for (std::size_t begin = 0; begin < ids.size(); begin += step_size) {
@@ -40,6 +42,7 @@ class Logits final : public app::Command {
       for (std::int64_t i = 0; hidden_ && i <= shape.layers; ++i) write_hidden(*run.engine, i, begin, writer);
     }
     writer.finish();
+    file.commit();
     app::Answer answer;
     answer.json.set("out", out_);
     answer.json.set("tokens", tokens);
