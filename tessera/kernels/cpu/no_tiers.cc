@@ -1,5 +1,7 @@
 // The CPU tiers on a processor that has none of them: the reference.
+#include "tessera/kernels/cpu/gemm.h"
 #include "tessera/kernels/cpu/quantize.h"
+#include "tessera/kernels/reference/gemm.h"
 #include "tessera/kernels/reference/quantize.h"
 
 namespace tessera::cpu {
@@ -21,5 +23,11 @@ void block_amax_avx512(Stream& stream, const Tensor& x, const BlockGrid& grid, s
 void dequantize_avx512(Stream& stream, const QuantizedTensor& q, Tensor& into) {
   reference::dequantize(stream, q, into);
 }
+
+bool fits_panels(const GemmTile&) { return false; }
+bool fits_dots(const GemmTile&) { return false; }
+void gemm_avx2(const GemmTile& tile) { reference::gemm(tile); }
+void gemm_avx512(const GemmTile& tile) { reference::gemm(tile); }
+void gemm_avx512_bf16(const GemmTile& tile) { reference::gemm(tile); }
 
 }  // namespace tessera::cpu
