@@ -51,7 +51,8 @@ void add_session_options(CLI::App& app, Session& session) {
       ->option_text("N")
       ->check(CLI::Range(0, 1024));
   app.add_option("--device", session.device, "cpu, cuda or cuda:INDEX")->option_text("DEVICE");
-  app.add_option("--cpu-tier", session.cpu_tier, "the best instruction set to use: reference, avx2 or avx512")
+  app.add_option("--cpu-tier", session.cpu_tier,
+                 "the best instruction set to use: reference, avx2, avx512 or avx512_bf16")
       ->option_text("NAME");
   app.add_option("--seed", session.seed, "of everything random")->option_text("N")->check(CLI::NonNegativeNumber);
 }

@@ -3,15 +3,33 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
+#include "tessera/kernels/cpu/gemm.h"
 #include "tessera/kernels/reference/gemm.h"
 
 namespace tessera {
 namespace {
 
+template <CpuTier kTier>
+bool has_tier(const Stream& s) {
+  return s.device().is_cpu() && s.cpu_tier() >= kTier;
+}
+bool always() { return true; }
+// A dot product of bf16 takes two to four times as long as a multiply-add of f32 on Intel's processors, and as long on
+// AMD's (docs/design/gemm.md).
+bool dots_are_fast() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd") != 0;
+#else
+  return false;
+#endif
+}
+
 // Most special first, the reference last. All of them give the same bits.
 constexpr GemmImpl kImpls[] = {
-    {"reference", [](const Stream& s) { return s.device().is_cpu(); }, [](const GemmTile&) { return true; },
-     &reference::gemm},
+    {"avx512_bf16", &has_tier<CpuTier::kAvx512Bf16>, &cpu::fits_dots, &dots_are_fast, &cpu::gemm_avx512_bf16},
+    {"avx512", &has_tier<CpuTier::kAvx512>, &cpu::fits_panels, &always, &cpu::gemm_avx512},
+    {"avx2", &has_tier<CpuTier::kAvx2>, &cpu::fits_panels, &always, &cpu::gemm_avx2},
+    {"reference", &has_tier<CpuTier::kReference>, [](const GemmTile&) { return true; }, &always, &reference::gemm},
 };
 
 void require_activations(const Tensor& t, std::string_view name) {
@@ -38,7 +56,7 @@ std::span<const GemmImpl> gemm_impls() { return kImpls; }
 
 const GemmImpl& gemm_impl_for(const Stream& stream, const GemmTile& tile) {
   for (const GemmImpl& impl : kImpls)
-    if (impl.here(stream) && impl.fits(tile)) return impl;
+    if (impl.here(stream) && impl.fits(tile) && impl.pays()) return impl;
   fail(Errc::kUnsupported, "no kernel multiplies on {}", device_name(stream.device()));
 }
 

@@ -8,10 +8,11 @@
 //       a = fma(code[k + 1], x[k + 1], a);  a = fma(code[k], x[k], a)
 //     sum = fma(a, scale, sum)                   (scale 1 where the chain has none)
 //   y = round(sum * row_factor + bias)           (each of the two where there is one; one rounding each)
-// in f32, nearest-even, subnormal operands and results being zeros of their sign: what vdpbf16ps does, so that the
-// same bits come from it, from fused multiply-adds on f32, and from the scalar reference. Codes of 8 bits or fewer and
-// bf16 weights are exact in bf16, so that only x's own rounding and the f32 sums are inexact.
-// Source: Intel SDM, VDPBF16PS (the order of a pair); docs/design/gemm.md for the choice.
+// in f32, nearest-even, subnormal operands and results being zeros of their sign (a result is subnormal where its
+// rounding to 24 bits is under 2^-126), k counted through to the end of the last step with zeros, and a NaN of y the
+// positive quiet one: what vdpbf16ps does, so that the same bits come from it, from fused multiply-adds on f32, and
+// from the scalar reference. Codes of 8 bits or fewer and bf16 weights are exact in bf16, so that only x's own rounding
+// and the f32 sums are inexact. Source: Intel SDM, VDPBF16PS (the order of a pair); docs/design/gemm.md for the choice.
 #pragma once
 #include <span>
 #include <string_view>
@@ -54,9 +55,10 @@ struct GemmImpl {
   std::string_view name;
   bool (*here)(const Stream&);
   bool (*fits)(const GemmTile&);
+  bool (*pays)();  // on this processor; where not, a later one is as right and faster
   void (*run)(const GemmTile&);
 };
 std::span<const GemmImpl> gemm_impls();
-const GemmImpl& gemm_impl_for(const Stream& stream, const GemmTile& tile);  // the first that is here and fits
+const GemmImpl& gemm_impl_for(const Stream& stream, const GemmTile& tile);  // the first that is here, fits and pays
 
 }  // namespace tessera

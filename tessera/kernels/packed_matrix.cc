@@ -69,9 +69,10 @@ std::uint8_t* scale_at(const PackedMatrix& w, std::int64_t row, std::int64_t cha
   return scales + (chain % per_step * PackedMatrix::kPanel + row % PackedMatrix::kPanel) * w.scale_bytes;
 }
 
-// Whether blocks of this many columns are chains that a step of 64, or of one block, holds.
+// Whether blocks of this many columns are chains that a step of 64, or of one block, holds; kernels take 16 k at a
+// time.
 bool fits_step(std::int64_t block_cols) {
-  return block_cols % 2 == 0 && (64 % block_cols == 0 || block_cols % 64 == 0);
+  return block_cols % 16 == 0 && (64 % block_cols == 0 || block_cols % 64 == 0);
 }
 
 void allocate(PackedMatrix& w) { w.panels = Tensor(DType::kU8, {w.panel_count(), w.panel_bytes()}); }

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kTierNames[] = {"reference", "avx2", "avx512"};
+constexpr std::string_view kTierNames[] = {"reference", "avx2", "avx512", "avx512_bf16"};
 
 }  // namespace
 
@@ -37,7 +37,7 @@ CpuTier best_cpu_tier() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi"))
-    return CpuTier::kAvx512;
+    return __builtin_cpu_supports("avx512bf16") ? CpuTier::kAvx512Bf16 : CpuTier::kAvx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
     return CpuTier::kAvx2;
 #endif
@@ -47,14 +47,14 @@ CpuTier best_cpu_tier() {
 std::string_view cpu_tier_name(CpuTier tier) { return kTierNames[static_cast<int>(tier)]; }
 
 CpuTier parse_cpu_tier(std::string_view text) {
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < static_cast<int>(std::size(kTierNames)); ++i) {
     if (text != kTierNames[i]) continue;
     const auto tier = static_cast<CpuTier>(i);
     require(tier <= best_cpu_tier(), Errc::kUnsupported, "this processor has no {}; the best tier here is {}", text,
             cpu_tier_name(best_cpu_tier()));
     return tier;
   }
-  fail(Errc::kInvalid, "no CPU tier '{}'; there are: reference, avx2, avx512", text);
+  fail(Errc::kInvalid, "no CPU tier '{}'; there are: {}", text, fmt::join(kTierNames, ", "));
 }
 
 Stream::Stream(Device device, int threads) : device_(device), tier_(best_cpu_tier()) {

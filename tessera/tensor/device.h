@@ -22,9 +22,9 @@ Device parse_device(std::string_view text);  // "cpu", "cuda", "cuda:1"; throws 
 
 // The instruction sets that CPU kernels are compiled for, weakest first. Every tier gives the same bits (law 11 on one
 // device).
-enum class CpuTier : std::uint8_t { kReference, kAvx2, kAvx512 };
+enum class CpuTier : std::uint8_t { kReference, kAvx2, kAvx512, kAvx512Bf16 };
 CpuTier best_cpu_tier();                        // from CPUID, and what the system saves of the registers
-std::string_view cpu_tier_name(CpuTier tier);   // "reference", "avx2", "avx512"
+std::string_view cpu_tier_name(CpuTier tier);   // "reference", "avx2", "avx512", "avx512_bf16"
 CpuTier parse_cpu_tier(std::string_view text);  // throws kInvalid listing the names; kUnsupported beyond this machine
 
 // Work is done in the order it is given. On the CPU it is done on return, by `threads` threads of the pool, and no

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <map>
 
 #include "family_values.h"
+#include "guarded.h"
 #include "tessera/base/error.h"
 #include "tessera/kernels/quantize_job.h"
 #include "tessera/kernels/reference/quantize.h"
@@ -12,35 +12,13 @@
 namespace tessera {
 namespace {
 
+using test::bytes_of;
 using test::Fill;
 using test::filled;
-
-constexpr std::size_t kMargin = 192;
-constexpr std::byte kSentinel{0xa5}, kGarbage{0x7f};  // 0x7f7f... is a NaN of E4M3 and garbage everywhere
-
-// A tensor between sentinels, filled with garbage.
-class Guarded {
- public:
-  Guarded(DType dtype, Shape shape, std::size_t shift = 0)
-      : shift_(shift),
-        buffer_(tensor_bytes(dtype, shape) + 2 * kMargin + shift, kCpu),
-        tensor_(dtype, shape, buffer_, kMargin + shift) {
-    std::memset(buffer_.data(), static_cast<int>(kSentinel), buffer_.bytes());
-    std::memset(tensor_.data(), static_cast<int>(kGarbage), tensor_.bytes());
-  }
-  Tensor& tensor() { return tensor_; }
-  bool is_intact() const {
-    const std::byte* begin = buffer_.data();
-    const std::byte* end = begin + buffer_.bytes();
-    const auto clean = [](std::byte b) { return b == kSentinel; };
-    return std::all_of(begin, begin + kMargin + shift_, clean) && std::all_of(end - kMargin, end, clean);
-  }
-
- private:
-  std::size_t shift_;
-  Buffer buffer_;
-  Tensor tensor_;
-};
+using test::first_difference;
+using test::Guarded;
+using test::random_codes;
+using test::stream_of;
 
 struct Case {
   const Format& format;
@@ -56,8 +34,6 @@ struct Result {
   std::vector<std::byte> codes, scales;
   bool intact = true, ran = false;
 };
-
-std::vector<std::byte> bytes_of(const Tensor& t) { return {t.data(), t.data() + t.bytes()}; }
 
 // As quantize() builds a job, but with outputs that we own.
 Result run(const QuantizeImpl& impl, Stream& stream, const Case& c) {
@@ -101,11 +77,6 @@ Result run(const QuantizeImpl& impl, Stream& stream, const Case& c) {
   return result;
 }
 
-// A stream per number of threads, 1 to 8.
-Stream& stream_of(int threads) {
-  static std::map<int, Stream> streams;
-  return streams.try_emplace(threads, kCpu, threads).first->second;
-}
 int threads_of(std::uint32_t turn) { return 1 + static_cast<int>(turn % 8); }
 
 std::vector<const QuantizeImpl*> implementations() {
@@ -119,11 +90,6 @@ const QuantizeImpl& reference_impl() { return quantize_impls().back(); }
 std::string name_of(const Case& c, const QuantizeImpl& impl, int threads) {
   return fmt::format("{} {} {} of {} {} x {} at {}, {}, {} threads", impl.name, c.writer.name, format_label(c.format),
                      dtype_name(c.x.dtype()), c.x.extent().rows, c.x.extent().cols, c.where.row, c.where.col, threads);
-}
-
-std::int64_t first_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-  const auto at = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  return at.first == a.end() && at.second == b.end() ? -1 : at.first - a.begin();
 }
 
 // Runs every implementation on c. Returns how many ran.
@@ -326,30 +292,6 @@ TEST(Family, ObservesAsTheReference) {
         }
       }
   }
-}
-
-// Any codes under any scales. Which of two NaNs a product keeps is the processor's choice: any NaN equals any other.
-QuantizedTensor random_codes(const Format& format, Extent extent, std::uint32_t seed) {
-  QuantizedTensor q = empty_quantized(format, extent);
-  std::mt19937 random(seed);
-  for (std::size_t i = 0; i < q.codes.bytes(); ++i) q.codes.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(random());
-  for (std::size_t i = 0; i < q.scales.bytes(); ++i)
-    q.scales.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(seed % 4 == 0           ? random()
-                                                               : format.scale == kE8M0 ? 110 + random() % 30
-                                                                                       : random() % 127);
-  if (format.scale == kE8M23)
-    for (std::int64_t i = 0; i < q.scales.count(); ++i)
-      q.scales.as<float>()[i] = std::normal_distribution<float>()(random) * (seed % 4 == 0 ? 0x1p124f : 1.f);
-  q.sense = static_cast<Sense>(seed / 2 % 4);
-  q.reads_minus_zero = seed % 2 == 0;
-  if (!format.has_global) return q;
-  const std::int64_t height = block_in(format, extent).rows;
-  if (seed % 5 == 0 && extent.rows > 2 * height) q.segment_ends = {height, height, 2 * height, extent.rows};
-  const float globals[] = {0.0123f, 1.f, seed % 7 == 0 ? kInfinity : 3e-5f, seed % 7 == 1 ? 0.f : 2688.f};
-  q.global = Tensor(DType::kF32, {q.segment_ends.empty() ? 1 : 4});
-  for (std::int64_t i = 0; i < q.global.count(); ++i)
-    q.global.as<float>()[i] = globals[(static_cast<std::size_t>(i) + seed) % 4];
-  return q;
 }
 
 TEST(Family, DequantizesAsTheReference) {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "tessera/numeric/lanes.h"
-#include "tessera/tensor/tensor.h"
+#include "tessera/tensor/quantized_tensor.h"
 
 namespace tessera::test {
 
@@ -75,6 +75,31 @@ inline Tensor filled(DType dtype, Extent extent, Fill fill, std::uint32_t seed) 
     store_bits(x, static_cast<std::int64_t>(random()) % x.count(), infinity | (random() & 1u));
   }
   return x;
+}
+
+// Any codes under any scales. Which of two NaNs a product keeps is the processor's choice: any NaN equals any
+// other.
+inline QuantizedTensor random_codes(const Format& format, Extent extent, std::uint32_t seed) {
+  QuantizedTensor q = empty_quantized(format, extent);
+  std::mt19937 random(seed);
+  for (std::size_t i = 0; i < q.codes.bytes(); ++i) q.codes.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(random());
+  for (std::size_t i = 0; i < q.scales.bytes(); ++i)
+    q.scales.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(seed % 4 == 0           ? random()
+                                                               : format.scale == kE8M0 ? 110 + random() % 30
+                                                                                       : random() % 127);
+  if (format.scale == kE8M23)
+    for (std::int64_t i = 0; i < q.scales.count(); ++i)
+      q.scales.as<float>()[i] = std::normal_distribution<float>()(random) * (seed % 4 == 0 ? 0x1p124f : 1.f);
+  q.sense = static_cast<Sense>(seed / 2 % 4);
+  q.reads_minus_zero = seed % 2 == 0;
+  if (!format.has_global) return q;
+  const std::int64_t height = block_in(format, extent).rows;
+  if (seed % 5 == 0 && extent.rows > 2 * height) q.segment_ends = {height, height, 2 * height, extent.rows};
+  const float globals[] = {0.0123f, 1.f, seed % 7 == 0 ? kInfinity : 3e-5f, seed % 7 == 1 ? 0.f : 2688.f};
+  q.global = Tensor(DType::kF32, {q.segment_ends.empty() ? 1 : 4});
+  for (std::int64_t i = 0; i < q.global.count(); ++i)
+    q.global.as<float>()[i] = globals[(static_cast<std::size_t>(i) + seed) % 4];
+  return q;
 }
 
 }  // namespace tessera::test

@@ -1,8 +1,10 @@
 // The CPU tiers on a processor that has none of them: the reference.
 #include "tessera/kernels/cpu/attention.h"
+#include "tessera/kernels/cpu/gemm.h"
 #include "tessera/kernels/cpu/quantize.h"
 #include "tessera/kernels/cpu/row_program.h"
 #include "tessera/kernels/reference/attention.h"
+#include "tessera/kernels/reference/gemm.h"
 #include "tessera/kernels/reference/quantize.h"
 #include "tessera/kernels/reference/row_program.h"
 
@@ -37,5 +39,11 @@ void run_row_avx512(const tessera_lanes::RowStep* steps, std::int64_t count, con
 
 void attend_avx2(const tessera_lanes::AttentionBlock& block) { reference::attend(block); }
 void attend_avx512(const tessera_lanes::AttentionBlock& block) { reference::attend(block); }
+
+bool fits_panels(const GemmTile&) { return false; }
+bool fits_dots(const GemmTile&) { return false; }
+void gemm_avx2(const GemmTile& tile) { reference::gemm(tile); }
+void gemm_avx512(const GemmTile& tile) { reference::gemm(tile); }
+void gemm_avx512_bf16(const GemmTile& tile) { reference::gemm(tile); }
 
 }  // namespace tessera::cpu

@@ -26,7 +26,8 @@ void store(DType type, void* data, std::int64_t index, float value) {
 void gemm(const GemmTile& tile) {
   const PackedMatrix& w = *tile.w;
   const std::int64_t k = w.extent.cols, end = std::min(tile.end_panel * PackedMatrix::kPanel, w.extent.rows);
-  std::vector<float> codes(static_cast<std::size_t>(k)), scales(static_cast<std::size_t>(ceil_div(k, w.chain)));
+  const std::int64_t padded = w.steps() * w.step;
+  std::vector<float> codes(static_cast<std::size_t>(k)), scales(static_cast<std::size_t>(padded / w.chain));
   for (std::int64_t n = tile.first_panel * PackedMatrix::kPanel; n < end; ++n) {
     read_codes(w, n, codes);
     read_scales(w, n, scales);
@@ -34,9 +35,9 @@ void gemm(const GemmTile& tile) {
     for (std::int64_t m = 0; m < tile.m; ++m) {
       const auto x = [&](std::int64_t at) { return at < k ? element(tile.x_type, tile.x, m * k + at) : 0.f; };
       float total = 0;
-      for (std::int64_t begin = 0; begin < k; begin += w.chain) {
+      for (std::int64_t begin = 0; begin < padded; begin += w.chain) {
         float a = 0;
-        for (std::int64_t at = begin; at < std::min(begin + w.chain, k); at += 2) {
+        for (std::int64_t at = begin; at < begin + w.chain; at += 2) {
           a = fused(code(at + 1), x(at + 1), a);
           a = fused(code(at), x(at), a);
         }
@@ -44,7 +45,7 @@ void gemm(const GemmTile& tile) {
       }
       if (w.row_factor.count() > 0) total = product(total, w.row_factor.as<float>()[n]);
       if (tile.bias != nullptr) total = sum(total, tile.bias[n]);
-      store(tile.y_type, tile.y, m * tile.y_stride + n, total);
+      store(tile.y_type, tile.y, m * tile.y_stride + n, is_nan(total) ? kNaN : total);
     }
   }
 }
