@@ -22,6 +22,12 @@ std::size_t KvCache::bytes() const {
   return total;
 }
 
+void KvCache::set_scales(std::int64_t layer, float key, float value) {
+  KvStore& store = stores_[static_cast<std::size_t>(layer)];
+  store.key_scale = key;
+  store.value_scale = value;
+}
+
 std::int32_t KvCache::take() {
   require(!free_.empty(), Errc::kResource, "the cache has room for {} tokens, and all of it is in use",
           capacity() * KvPage::kTokens);

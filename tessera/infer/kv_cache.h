@@ -19,6 +19,9 @@ class KvCache final {
   std::size_t bytes() const;
   const KvStore& store(std::int64_t layer) const { return stores_[static_cast<std::size_t>(layer)]; }
 
+  // What FP8 codes of a layer's keys and values are multiplied by; 1 at first.
+  void set_scales(std::int64_t layer, float key, float value);
+
   // A page of zeros with one holder. Throws kResource, saying how many tokens there is room for.
   std::int32_t take();
   void hold(std::int32_t page);  // one more holder

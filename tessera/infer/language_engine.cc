@@ -6,6 +6,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/graph/ops/attention.h"
+#include "tessera/weights/cache_scales.h"
 #include "tessera/weights/load_params.h"
 
 namespace tessera {
@@ -82,6 +83,10 @@ LanguageEngine::LanguageEngine(Stream& stream, const Checkpoint& checkpoint, con
   trunk_runner_ = std::make_unique<graph::Runner>(*trunk_plan_, options.batch_rows);
   head_runner_ = std::make_unique<graph::Runner>(*head_plan_, kHeadRows);
   for (std::int64_t i = 0; i < shape().layers; ++i) {
+    if (cache_->store(i).page.type == DType::kF8E4M3) {
+      const LayerCacheScales scales = read_cache_scales(checkpoint, model_->attention_name(i));
+      cache_->set_scales(i, scales.key, scales.value);
+    }
     auto state = std::make_unique<graph::KvState>();
     state->store = cache_->store(i);
     states_.push_back(std::move(state));

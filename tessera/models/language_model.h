@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "tessera/base/json.h"
@@ -30,6 +31,8 @@ class LanguageModel : public nn::Module {
   virtual std::vector<Param*> params() = 0;
   virtual void trunk(graph::Graph& g, DType compute, HiddenStates hidden) const = 0;
   virtual void head(graph::Graph& g, DType compute) const = 0;
+  // The module that caches layer i's keys and values: "model.layers.0.self_attn".
+  virtual std::string attention_name(std::int64_t layer) const = 0;
   // Tensors that checkpoints of this model may carry and that are of no use.
   virtual bool may_be_extra(std::string_view tensor) const = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "tessera/base/error.h"
 #include "tessera/weights/spelled.h"
 
 namespace tessera {
@@ -51,6 +52,19 @@ void write_cache_scale(const Checkpoint& in, const StoredTensor& scale, const Pl
   const std::uint16_t half = bits16(plan.dtype, value);
   to.write(plan.name, 0,
            plan.dtype == DType::kF32 ? std::as_bytes(std::span(&value, 1)) : std::as_bytes(std::span(&half, 1)));
+}
+
+LayerCacheScales read_cache_scales(const Checkpoint& in, std::string_view layer) {
+  LayerCacheScales scales;
+  for (const StoredTensor& tensor : in.container().tensors()) {
+    if (in.place(tensor).role != Role::kKvScale || tensor.elements() != 1) continue;
+    for (const auto& [kind, scale] : {std::pair{std::string_view("k"), &scales.key}, {"v", &scales.value}}) {
+      if (layer_of(tensor.name, kind) != layer) continue;
+      *scale = element_as_float(in.load_tensor(tensor), 0);
+      require(*scale > 0 && is_finite(*scale), Errc::kCorrupt, "{} is {}, no scale of a cache", tensor.name, *scale);
+    }
+  }
+  return scales;
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // Scales of the KV cache in the spelling of a dialect. They multiply everywhere; names, shapes and dtypes differ.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "tessera/io/checkpoint.h"
 #include "tessera/io/sharded_writer.h"
@@ -12,5 +13,12 @@ namespace tessera {
 PlannedTensor planned_cache_scale(const Checkpoint& in, const StoredTensor& scale, const Dialect& target);
 // Writes it; `plan`: as planned_cache_scale() gave it.
 void write_cache_scale(const Checkpoint& in, const StoredTensor& scale, const PlannedTensor& plan, ShardedWriter& to);
+
+// The scales of one number that a checkpoint holds for an attention layer's cached keys and values
+// ("model.layers.0.self_attn"); 1 where it has none.
+struct LayerCacheScales {
+  float key = 1, value = 1;
+};
+LayerCacheScales read_cache_scales(const Checkpoint& in, std::string_view layer);
 
 }  // namespace tessera

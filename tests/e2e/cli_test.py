@@ -67,6 +67,9 @@ def quantized(dense):
 # What --help lists
 
 COMMON = {"--help", "--json", "--quiet", "--strict", "--log", "--threads", "--device", "--cpu-tier", "--seed"}
+RUNNING = {"--compute", "--kv-cache", "--cache-tokens", "--batch-tokens"}
+SAMPLING = {"--max-tokens", "--temperature", "--top-k", "--top-p", "--min-p", "--typical-p", "--repetition-penalty",
+            "--presence-penalty", "--frequency-penalty", "--stop"}
 OWN = {
     "inspect": {"--tensors", "--fingerprint"},
     "quantize": {"--recipe", "--as", "--policy", "--set"},
@@ -75,6 +78,12 @@ OWN = {
     "verify": {"--against", "--policy"},
     "tokenize": {"--text", "--file", "--decode", "--ids", "--no-special"},
     "template": {"--messages"},
+    "generate": {"--prompt", "--prompt-file", "--ids", "--ignore-end", "--logprobs"} | SAMPLING | RUNNING,
+    "chat": {"--system", "--messages"} | SAMPLING | RUNNING,
+    "logits": {"--ids", "--out", "--hidden-states"} | RUNNING,
+    "perplexity": {"--text", "--ids-file", "--window", "--stride", "--against"} | RUNNING,
+    "bench": {"--prompt-tokens", "--decode-tokens", "--repeat"} | RUNNING,
+    "explain": {"--compute"},
     "formats": set(),
     "dialects": set(),
     "doctor": set(),

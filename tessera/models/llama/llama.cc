@@ -148,6 +148,10 @@ void Llama::head(Graph& g, DType compute) const {
   g.set_output("logits", graph::linear(g, hidden, {&part, 1}, "F32"));
 }
 
+std::string Llama::attention_name(std::int64_t layer) const {
+  return fmt::format("{}.layers.{}.self_attn", prefix_, layer);
+}
+
 bool Llama::may_be_extra(std::string_view tensor) const {
   if (config_.is_tied && tensor == "lm_head.weight") return true;
   return tensor.ends_with(".rotary_emb.inv_freq");

@@ -76,6 +76,7 @@ class Llama final : public LanguageModel {
   std::vector<Param*> params() override;
   void trunk(graph::Graph& g, DType compute, HiddenStates hidden) const override;
   void head(graph::Graph& g, DType compute) const override;
+  std::string attention_name(std::int64_t layer) const override;
   bool may_be_extra(std::string_view tensor) const override;
 
  private:
