@@ -89,7 +89,7 @@ std::string_view format_family(const Format& format) {
   const bool four = format.element == kE2M1;
   if (format.scale == kE4M3) return "NVFP4";
   if (format.scale == kE8M0 && format.block.rows == 1) return four ? "MXFP4" : "MXFP8";
-  return "FP8";
+  return four ? format.name : "FP8";  // a kind of FP4 that no exporter has a common name for
 }
 
 }  // namespace tessera

@@ -57,7 +57,7 @@ constexpr std::int64_t row_bytes(const Format& format, std::int64_t cols) {
   return ceil_div(cols * format.element.bits(), 8);
 }
 constexpr std::int64_t code_bytes(const Format& format, Extent e) { return e.rows * row_bytes(format, e.cols); }
-// Bytes of one stored scale: 1 for E4M3 and E8M0, 4 for f32.
+// Bytes of one stored scale: 1 for small floats, 4 for f32.
 constexpr std::int64_t scale_bytes(const Format& format) { return format.scale.bits() / 8; }
 
 // The smallest pieces into which a matrix may be cut so that cutting and quantizing commute (law 4).

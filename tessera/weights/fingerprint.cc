@@ -42,9 +42,7 @@ BlockCodes codes_of(const QuantizedTensor& q, std::int64_t row, std::int64_t beg
   return block;
 }
 
-bool is_nan_scale(const Format& format, std::uint8_t byte) {
-  return format.scale == kE8M0 ? byte == 255 : (byte & 0x7f) == 0x7f;
-}
+bool is_nan_scale(const Format& format, std::uint8_t byte) { return is_nan(decode(format.scale, byte)); }
 
 // Globals that dividing two BF16 numbers leaves with 8 digits by chance are one in twenty (2688 is 2^7 times 21).
 constexpr std::size_t kTellingGlobals = 3;

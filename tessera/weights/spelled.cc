@@ -25,16 +25,15 @@ bool lists(std::string_view text, DType dtype) {
   return false;
 }
 
-// E4M3 and E8M0 scales stand as bytes; f32 ones in the dtype they had, or else in F32. A power of two is exact in any.
+// Scales of small floats stand as bytes; f32 ones in the dtype they had, or else in F32. A power of two is exact in
+// any.
 DType scale_dtype_of(const Spelling& s, const Format& format, DType stored) {
   const DType first = *find_dtype(words_of(s.scales_dtypes).front());
-  if (format.scale == kE4M3) return first;
-  if (format.scale == kE8M0) {
-    for (const DType byte : {DType::kU8, DType::kF8E8M0})
-      if (lists(s.scales_dtypes, byte)) return byte;
-    return DType::kF32;
-  }
-  return lists(s.scales_dtypes, stored) ? stored : DType::kF32;
+  if (format.scale == kE8M23) return lists(s.scales_dtypes, stored) ? stored : DType::kF32;
+  if (format.scale != kE8M0) return first;
+  for (const DType byte : {DType::kU8, DType::kF8E8M0})
+    if (lists(s.scales_dtypes, byte)) return byte;
+  return DType::kF32;
 }
 
 Shape scale_shape_of(const Spelling& s, Extent grid) {

@@ -44,7 +44,7 @@ typename Ops::U code_lanes(Element element, const Encode& how, DType source, typ
   const F a = magnitude_of(q);
   Word<F> code = how.stochastic ? encode_magnitude_stochastic<F>(element, a, random) : encode_magnitude<F>(element, a);
   if (how.ties == Ties::kTowardZero) {
-    const F middle = (decode_number<Ops>(element, code - 1u) + decode_number<Ops>(element, code)) * 0.5f;
+    const F middle = (decode_magnitude<F>(element, code - 1u) + decode_magnitude<F>(element, code)) * 0.5f;
     const auto lower = (a == middle) & (code > all_words<F>(0u));
     code = lower ? code - 1u : code;
   }

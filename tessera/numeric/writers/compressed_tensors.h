@@ -16,7 +16,7 @@ struct CompressedTensorsRule {
   }
   static constexpr bool supports(const Format& f) {
     if (f.scale == kE4M3) return f.block == Block{16, 1};
-    return f.is_scaled();
+    return f.scale == kE8M0 || f.scale == kE8M23;
   }
 
   // 2688 / amax: a number over a tensor is its reciprocal times the number, each rounded to the dtype of the weights.
@@ -49,7 +49,7 @@ struct CompressedTensorsRule {
     Word<F> code = encode_magnitude<F>(kE4M3, wanted);
     code = code == all_words<F>(0u) ? all_words<F>(0x20u) : code;  // a zero block, or underflow: 0.125
     code = is_nan_lane(wanted) ? all_words<F>(0x7fu) : code;
-    return {code, decoding_scale(Sense::kDivide, decode_e4m3_magnitude<F>(code), in.global)};
+    return {code, decoding_scale(Sense::kDivide, decode_magnitude<F>(kE4M3, code), in.global)};
   }
 
   // The power of two at or under amax, or the next one where the mantissa is 1.75 or more, over 2^emax of the element.

@@ -17,7 +17,7 @@ struct QuarkRule {
     if (f.scale == kE8M0) return f.block == Block{32, 1};
     if (kMode != QuarkMode::kEven) return false;
     if (f.scale == kE4M3) return f.block == Block{16, 1};
-    return f.is_scaled() && f.element == kE4M3 && f.block.cols == 0;
+    return f.scale == kE8M23 && f.element == kE4M3 && f.block.cols == 0;
   }
   static constexpr float global(const Format& f, float amax, DType) {
     if (!f.has_global) return 1;
@@ -46,7 +46,7 @@ struct QuarkRule {
     Word<F> code = encode_magnitude<F>(kE4M3, wanted);
     code = code == all_words<F>(0u) ? all_words<F>(0x38u) : code;
     code = is_nan_lane(wanted) ? all_words<F>(0x7fu) : code;
-    return {code, decoding_scale(Sense::kMultiply, decode_e4m3_magnitude<F>(code), in.global)};
+    return {code, decoding_scale(Sense::kMultiply, decode_magnitude<F>(kE4M3, code), in.global)};
   }
   template <class F>
   static constexpr ScaleChoice<F> power_of_two(const Format& f, const ScaleInput<F>& in) {

@@ -25,7 +25,7 @@ struct TorchaoRule {
     if (f.scale == kE8M0) return f.block == Block{32, 1};
     if (kMode != TorchaoMode::kFloor) return false;
     if (f.scale == kE4M3) return f.block == Block{16, 1};
-    return f.is_scaled() && f.element == kE4M3 && f.block.cols == 0;
+    return f.scale == kE8M23 && f.element == kE4M3 && f.block.cols == 0;
   }
   static constexpr float global(const Format& f, float amax, DType) { return f.has_global ? amax / 2688.f : 1.f; }
 
@@ -47,7 +47,7 @@ struct TorchaoRule {
     const F wanted = in.amax / all<F>(6.f) / all<F>(in.global);
     const Word<F> code =
         is_nan_lane(wanted) ? all_words<F>(0x7fu) : encode_magnitude<F>(kE4M3, lane_max(wanted, all<F>(0x1p-6f)));
-    return {code, all<F>(1.f / in.global) / decode_e4m3_magnitude<F>(code)};
+    return {code, all<F>(1.f / in.global) / decode_magnitude<F>(kE4M3, code)};
   }
 
  private:
