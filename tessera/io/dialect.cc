@@ -360,16 +360,15 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
       if (owner.dialect != nullptr && owner.dialect != dialect) continue;
       for (const Spelling& s : dialect->spellings) {
         if (!only.empty() && s.format != only) continue;
-        if (owner.dialect == nullptr && dialect->only_claimed) continue;
-        if (dialect->only_declared && (declaration == nullptr || declaration->dialect != dialect->name)) continue;
+        const bool declares = declaration != nullptr && declaration->dialect == dialect->name;
+        if (owner.dialect == nullptr && (dialect->only_claimed || (dialect->only_declared && !declares))) continue;
         const auto codes = tensors.find(s.codes);
         if (codes == tensors.end() || !lists(s.codes_dtypes, codes->second->type)) continue;
         for (const Format& format : formats_of(s, find(tensors, s.scales), block)) {
           std::optional<Attempt> a =
               attempt(*dialect, s, format, *codes->second, base, tensors, declared, owner.claim, evidence);
           if (!a) continue;
-          if (declaration != nullptr && declaration->dialect == dialect->name)
-            a->declared = named && format.block == block ? 2 : 1;
+          if (declares) a->declared = named && format.block == block ? 2 : 1;
           if (a->reading.complaints.empty()) certain.push_back(a->reading);
           if (!best || is_better(*a, *best)) best = std::move(a);
         }

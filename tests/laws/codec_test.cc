@@ -78,6 +78,10 @@ TEST(Codec, HasThePublishedLimits) {
   EXPECT_EQ(max_finite(kE2M1), 6.f);
   EXPECT_EQ(max_finite(kE4M3), 448.f);
   EXPECT_EQ(max_finite(kE5M2), 57344.f);
+  EXPECT_EQ(max_finite(kUE5M3), 114688.f);
+  EXPECT_EQ(decode(kUE5M3, 1), 0x1p-17f);
+  EXPECT_EQ(decode(kUE5M3, 0xf8), 65536.f);  // its highest exponent holds numbers
+  EXPECT_TRUE(is_nan(decode(kUE5M3, 0xff)));
   EXPECT_EQ(decode(kE8M0, 0), 0x1p-127f);
   EXPECT_EQ(decode(kE8M0, 254), 0x1p127f);
   EXPECT_TRUE(is_nan(decode(kE8M0, 255)));
