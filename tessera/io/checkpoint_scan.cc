@@ -113,6 +113,7 @@ class Scanner final {
   // What dialects may ask beside a module's own tensors.
   Evidence gather_evidence() {
     Evidence evidence{.config = scan_.config,
+                      .declaration = scan_.declared.get(),
                       .single_file = container_.kind() == Container::Kind::kFile,
                       .tiles = {},
                       .text = {},
@@ -154,7 +155,7 @@ class Scanner final {
   }
 
   void add(const std::string& base, const ModuleTensors& tensors) {
-    const std::optional<Reading> reading = read_module(base, tensors, scan_.declared.get(), *evidence_);
+    const std::optional<Reading> reading = read_module(base, tensors, *evidence_);
     if (!reading) return add_without_weight(base, tensors);
     const auto part = [&](std::string_view suffix) -> const StoredTensor* {
       const auto it = tensors.find(suffix);

@@ -344,8 +344,8 @@ const Spelling* find_spelling(const Dialect& dialect, const Format& format) {
   return nullptr;
 }
 
-std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors, const Declaration* declaration,
-                                   const Evidence& evidence) {
+std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors, const Evidence& evidence) {
+  const Declaration* declaration = evidence.declaration;
   std::optional<DeclaredScheme> declared;
   if (declaration != nullptr) declared = declaration->scheme_of(base);
   Block block{128, 128};
@@ -359,7 +359,7 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
     for (const Dialect* dialect : all_dialects()) {
       if (owner.dialect != nullptr && owner.dialect != dialect) continue;
       for (const Spelling& s : dialect->spellings) {
-        if (!only.empty() && s.format != only) continue;
+        if (only.empty() ? s.only_claimed : s.format != only) continue;
         const bool declares = declaration != nullptr && declaration->dialect == dialect->name;
         if (owner.dialect == nullptr && (dialect->only_claimed || (dialect->only_declared && !declares))) continue;
         const auto codes = tensors.find(s.codes);

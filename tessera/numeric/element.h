@@ -32,6 +32,8 @@ struct Element {
 
 TESSERA_CONSTANT Element kNoElement{};
 TESSERA_CONSTANT Element kE2M1{2, 1, 1, true, Specials::kNone};        // OCP MX v1.0, 5.3.3
+TESSERA_CONSTANT Element kE2M3{2, 3, 1, true, Specials::kNone};        // the same, 5.3.2
+TESSERA_CONSTANT Element kE3M2{3, 2, 3, true, Specials::kNone};        // the same
 TESSERA_CONSTANT Element kE4M3{4, 3, 7, true, Specials::kNanOnly};     // OCP 8-bit floats v1.0, section 4
 TESSERA_CONSTANT Element kE5M2{5, 2, 15, true, Specials::kIeee};       // the same
 TESSERA_CONSTANT Element kE8M0{8, 0, 127, false, Specials::kNanOnly};  // OCP MX v1.0, 5.4.1

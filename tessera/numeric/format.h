@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/numeric/element.h"
+#include "tessera/numeric/packing.h"
 
 namespace tessera {
 
@@ -62,7 +62,7 @@ constexpr std::int64_t scale_bytes(const Format& format) { return format.scale.b
 
 // The smallest pieces into which a matrix may be cut so that cutting and quantizing commute (law 4).
 constexpr Extent granule(const Format& format, Extent e) {
-  const std::int64_t pack = format.element.bits() < 8 ? 8 / format.element.bits() : 1;
+  const std::int64_t pack = codes_of_whole_bytes(format.element);
   if (format.is_dense()) return {1, pack};
   const Block b = block_in(format, e);
   return {b.rows, b.cols > pack ? b.cols : pack};

@@ -106,6 +106,18 @@ void unpack_nibbles(const std::uint8_t* packed, std::uint8_t* to) {
   }
 }
 
+// kChunk codes of `bits` bits, a byte each, one behind the other, and back. Codes of 6 bits take three bytes for four.
+template <class Ops>
+void pack_codes(int bits, const std::uint8_t* codes, std::uint8_t* to) {
+  if (bits == 4) return pack_nibbles<Ops>(codes, to);
+  for (std::int64_t i = 0; i < kChunk; ++i) append_code(to, bits, i, codes[i]);
+}
+template <class Ops>
+void unpack_codes(int bits, const std::uint8_t* packed, std::uint8_t* to) {
+  if (bits == 4) return unpack_nibbles<Ops>(packed, to);
+  for (std::int64_t i = 0; i < kChunk; ++i) to[i] = static_cast<std::uint8_t>(load_code(packed, bits, i));
+}
+
 // The value of a code of a small signed element.
 template <class Ops>
 typename Ops::F decode_element(Element element, typename Ops::U code) {

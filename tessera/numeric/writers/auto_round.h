@@ -15,7 +15,7 @@ struct AutoRoundRule {
   static constexpr float kLeastScale = 1.f / (448.f * 512.f);
 
   static constexpr bool supports(const Format& f) {
-    if (f.scale == kE8M0) return f.block == Block{32, 1};
+    if (f.scale == kE8M0) return f.block == Block{32, 1} && f.element.bits() != 6;
     if (kMode != AutoRoundMode::kFloor) return false;
     if (f.scale == kE4M3) return f.block == Block{16, 1};
     return f.scale == kE8M23 && f.element == kE4M3;

@@ -12,7 +12,7 @@ enum class MlxMode : std::uint8_t { kNearest, kCeil };
 template <MlxMode kMode>
 struct MlxRule {
   static constexpr bool supports(const Format& f) {
-    if (f.scale == kE8M0) return f.block == Block{32, 1} && f.element != kE5M2;
+    if (f.scale == kE8M0) return f.block == Block{32, 1} && (f.element == kE2M1 || f.element == kE4M3);
     return f.scale == kE4M3 && f.block == Block{16, 1};
   }
   static constexpr float global(const Format&, float, DType) { return 1; }

@@ -9,7 +9,7 @@ namespace tessera::writers {
 struct ModeloptRule {
   static constexpr bool supports(const Format& f) {
     if (f.scale == kE4M3) return f.block.rows == 1;
-    return (f.scale == kE8M0 || f.scale == kE8M23) && f.element != kE5M2;
+    return (f.scale == kE8M0 || f.scale == kE8M23) && (f.element == kE2M1 || f.element == kE4M3);
   }
   static constexpr bool is_per_tensor(const Format& f) { return f.block == Block{0, 0}; }
   static constexpr bool refuses_non_finite(const Format& f) { return f.scale != kE8M0; }

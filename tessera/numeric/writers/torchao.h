@@ -36,9 +36,13 @@ struct TorchaoRule {
     const F s = round_to(in.source, in.amax / all<F>(448.f));
     return {word_of(s), s};
   }
-  // NaN: what an all-zero tensor's codes are, whose scales are NaN.
+  // NaN: what an all-zero tensor's codes are, whose scales are NaN. A processor's own NaN has a sign; half of the
+  // highest exponent is what arithmetic on its bits leaves of the rest: 12 of E2M1.
   static constexpr Encode encode(const Format& f, DType) {
-    return {.multiply = f.scale == kE4M3 || kMode == TorchaoMode::kRceil, .sign = SignOfZero::kKept, .nan_code = 12};
+    const std::uint32_t half = f.element.sign_bit() >> 1;
+    return {.multiply = f.scale == kE4M3 || kMode == TorchaoMode::kRceil,
+            .sign = SignOfZero::kKept,
+            .nan_code = static_cast<std::uint8_t>(f.element.sign_bit() | half)};
   }
 
   // amax / 6 over the global, in [2^-6, 448]; elements are multiplied by (1 / global) / scale.
