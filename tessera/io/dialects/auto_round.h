@@ -52,7 +52,8 @@ inline constexpr Spelling kAutoRound[] = {
      .codes = "weight_packed",
      .codes_dtypes = "U8",
      .scales = "weight_scale",
-     .scales_dtypes = "U8"},
+     .scales_dtypes = "U8",
+     .only_claimed = true},
 };
 inline constexpr std::string_view kAutoRoundFused[] = {"q_proj k_proj v_proj", "gate_proj up_proj", "w1 w3"};
 inline constexpr Dialect auto_round{.name = "auto-round",
