@@ -7,6 +7,8 @@
 // dialects is not a case.
 // Source: spec/checkpoint-dialects.md 1 and 4.3; docs/formats/ has a page for each.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -54,6 +56,7 @@ struct Spelling {
   bool only_read = false;            // another row, or another dialect, is what is written
   // Where the bytes are not row after row with the first code in the low nibble:
   bool glued = false;        // suffixes follow the name without a dot: "experts.gate_up_proj" + "_blocks"; banks only
+  bool underscored = false;  // glued, and the parameter's own name begins with "_": "experts._gate_up_proj" + "_qdata"
   bool transposed = false;   // codes and scales stand column after column: [experts, in, out]
   bool blocks_axis = false;  // codes have an axis for the blocks: [experts, out, in / 32, 16]
   bool high_nibble_first = false;
@@ -67,6 +70,14 @@ struct Spelling {
 
   std::string name_of(std::string_view module, std::string_view suffix) const;
 };
+
+// The rows of one table, then those of another.
+template <class A, class B>
+constexpr auto joined(const A& first, const B& second) {
+  std::array<Spelling, std::size(A{}) + std::size(B{})> rows{};
+  std::copy(std::begin(second), std::end(second), std::copy(std::begin(first), std::end(first), rows.begin()));
+  return rows;
+}
 
 using ModuleTensors = std::map<std::string, const StoredTensor*, std::less<>>;  // by suffix
 
@@ -149,7 +160,8 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
 // Splits the name of a tensor into its module and a suffix that some dialect gives a meaning: "weight_scale",
 // "_blocks", or "" of a bank that is its own codes ("experts.gate_up_proj"). Nothing: it is no module's.
 struct ModuleSuffix {
-  std::string_view module, suffix;
+  std::string module;
+  std::string_view suffix;  // of the tensor's name
 };
 std::optional<ModuleSuffix> split_module_suffix(std::string_view tensor);
 // True where the suffix is of scales (block, global or activation): alone, such a tensor is an orphan.

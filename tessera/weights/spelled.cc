@@ -177,6 +177,12 @@ std::vector<std::byte> stored_scales(const Spelled& p, const QuantizedTensor& q)
   return bytes;
 }
 
+void write_number(ShardedWriter& writer, const std::string& name, DType dtype, float value) {
+  if (dtype == DType::kF32) return writer.write(name, 0, std::as_bytes(std::span(&value, 1)));
+  const std::uint16_t half = bits16(dtype, value);
+  writer.write(name, 0, std::as_bytes(std::span(&half, 1)));
+}
+
 }  // namespace
 
 void write_rows(ShardedWriter& writer, const Spelled& p, const QuantizedTensor& q, std::int64_t begin) {
@@ -205,10 +211,10 @@ void write_global(ShardedWriter& writer, const Spelled& p, float global) {
   writer.write(p.global_name(), 0, std::as_bytes(std::span(&global, 1)));
 }
 void write_activation(ShardedWriter& writer, const Spelled& p, float scale) {
-  if (p.activation_dtype == DType::kF32)
-    return writer.write(p.activation_name(), 0, std::as_bytes(std::span(&scale, 1)));
-  const std::uint16_t half = bits16(p.activation_dtype, scale);
-  writer.write(p.activation_name(), 0, std::as_bytes(std::span(&half, 1)));
+  write_number(writer, p.activation_name(), p.activation_dtype, scale);
+}
+void write_scale_of_no_rows(ShardedWriter& writer, const Spelled& p, float scale) {
+  if (p.extent.rows == 0 && p.format.block.rows == 0) write_number(writer, p.scales_name(), p.scale_dtype, scale);
 }
 
 DType exact_dtype(std::string_view dtypes, std::span<const float> values) {
