@@ -190,12 +190,12 @@ void require_scales(const QuantizedTensor& q, std::string_view name) {
       continue;
     }
     const std::uint8_t byte = q.scales.as<std::uint8_t>()[i];
-    if (q.format.scale == kE8M0 && byte == 255) refuse(i, "the NaN of E8M0 (255)", "export the model again");
-    if (q.format.scale != kE4M3) continue;
-    if ((byte & 0x7f) == 0x7f)
+    const Element& element = q.format.scale;
+    if (element == kE8M0 && byte == 255) refuse(i, "the NaN of E8M0 (255)", "export the model again");
+    if (is_nan(decode(element, byte)))
       refuse(i, fmt::format("NaN (byte 0x{:02X})", byte),
-             "some exporters wrote it for what exceeds 448; export the model again");
-    if (byte > 0x80)
+             fmt::format("some exporters wrote it for what exceeds {}; export the model again", max_finite(element)));
+    if ((byte & element.sign_bit()) != 0 && byte != element.sign_bit())
       refuse(i, fmt::format("negative (byte 0x{:02X})", byte), "block scales are 0 or more; export the model again");
   }
 }

@@ -79,8 +79,7 @@ class Scanner final {
       } else if (is_kv_scale(t.name)) {
         scan_.places[&t] = {Role::kKvScale, t.name.substr(0, t.name.rfind('.'))};
       } else if (const std::optional<ModuleSuffix> split = split_module_suffix(t.name)) {
-        if (last == grouped.end() || last->first != split->module)
-          last = grouped.try_emplace(std::string(split->module)).first;
+        if (last == grouped.end() || last->first != split->module) last = grouped.try_emplace(split->module).first;
         last->second.emplace(split->suffix, &t);
       } else if (is_marker(t.name)) {
         scan_.places[&t] = {Role::kMarker, ""};
@@ -113,6 +112,7 @@ class Scanner final {
   // What dialects may ask beside a module's own tensors.
   Evidence gather_evidence() {
     Evidence evidence{.config = scan_.config,
+                      .declaration = scan_.declared.get(),
                       .single_file = container_.kind() == Container::Kind::kFile,
                       .tiles = {},
                       .text = {},
@@ -154,7 +154,7 @@ class Scanner final {
   }
 
   void add(const std::string& base, const ModuleTensors& tensors) {
-    const std::optional<Reading> reading = read_module(base, tensors, scan_.declared.get(), *evidence_);
+    const std::optional<Reading> reading = read_module(base, tensors, *evidence_);
     if (!reading) return add_without_weight(base, tensors);
     const auto part = [&](std::string_view suffix) -> const StoredTensor* {
       const auto it = tensors.find(suffix);
@@ -238,7 +238,12 @@ class Scanner final {
               .extent = r.extent,
               .parts = {},
               .dense_transposed = r.spelling->blocks_axis || r.spelling->transposed};
-    if (!whole.is_quantized()) bank.dense_transposed = dense_stands_transposed(whole);
+    if (!whole.is_quantized()) bank.dense_transposed = stands_transposed_in_file(whole);
+    if (r.spelling->underscored && stands_transposed_in_file(whole))
+      return problem("unreadable", Errc::kUnsupported, whole.codes->name,
+                     fmt::format("{} stands as [experts, in, out]: blocks along its last axis are none of the matrix "
+                                 "that multiplies",
+                                 whole.codes->name));
     if (bank.dense_transposed && !whole.is_quantized()) {
       std::swap(bank.extent.rows, bank.extent.cols);
       whole.reading.codes.order = GridOrder::kColumns;
@@ -312,12 +317,18 @@ class Scanner final {
     return false;
   }
 
-  bool dense_stands_transposed(const Module& m) const {
-    const std::size_t dot = m.name.rfind('.');
-    const std::string folder = m.name.substr(0, dot + 1);
-    const StoredTensor *gate_up = container_.find(folder + "gate_up_proj"),
-                       *down = container_.find(folder + "down_proj");
-    return gate_up != nullptr && down != nullptr && stands_transposed(gate_up->shape, down->shape);
+  bool stands_transposed_in_file(const Module& m) const {
+    const Spelling& s = *m.reading.spelling;
+    const std::string folder = m.name.substr(0, m.name.rfind('.') + 1);
+    const auto shape_of = [&](const char* bank) -> std::vector<std::int64_t> {
+      const StoredTensor* codes = container_.find(m.is_quantized() ? s.name_of(folder + bank, s.codes) : folder + bank);
+      if (codes == nullptr) return {};
+      std::vector<std::int64_t> shape = codes->shape;
+      if (m.is_quantized() && !shape.empty())
+        shape.back() = shape.back() * dtype_bits(codes->dtype) / m.reading.format.element.bits();
+      return shape;
+    };
+    return stands_transposed(shape_of("gate_up_proj"), shape_of("down_proj"));
   }
 
   void add_without_weight(const std::string& base, const ModuleTensors& tensors) {

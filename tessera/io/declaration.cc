@@ -86,10 +86,10 @@ std::string_view activation_name(ActivationScheme scheme) {
 
 std::string_view format_family(const Format& format) {
   if (format.is_dense()) return "";
-  const bool four = format.element == kE2M1;
+  const int bits = format.element.bits();
   if (format.scale == kE4M3) return "NVFP4";
-  if (format.scale == kE8M0 && format.block.rows == 1) return four ? "MXFP4" : "MXFP8";
-  return "FP8";
+  if (format.scale == kE8M0 && format.block.rows == 1 && bits != 6) return bits == 4 ? "MXFP4" : "MXFP8";
+  return bits == 8 ? "FP8" : format.name;  // exporters have no one word for the others
 }
 
 }  // namespace tessera

@@ -45,15 +45,16 @@ void for_suffixes(const Spelling& s, const Fn& fn) {
 }
 
 struct Suffixes {
-  std::set<std::string_view> dotted, glued;  // suffixes of a module's tensors
-  std::set<std::string_view> scales;         // of those, the scales
+  std::set<std::string_view> dotted, glued, underscored;  // suffixes of a module's tensors
+  std::set<std::string_view> scales;                      // of those, the scales
 };
 const Suffixes& all_suffixes() {
   static const Suffixes all = [] {
     Suffixes found;
     for (const Dialect* dialect : kRegistry_dialects) {
       for (const Spelling& s : dialect->spellings) {
-        for_suffixes(s, [&](std::string_view suffix) { (s.glued ? found.glued : found.dotted).insert(suffix); });
+        std::set<std::string_view>& own = s.underscored ? found.underscored : s.glued ? found.glued : found.dotted;
+        for_suffixes(s, [&](std::string_view suffix) { own.insert(suffix); });
         for (const std::string_view suffix : {s.scales, s.global, s.activation, s.tolerated_one})
           if (!suffix.empty()) found.scales.insert(suffix);
       }
@@ -177,6 +178,7 @@ void read_scales(Attempt& a, std::string_view base, const Spelling& s, const Sto
         scales->shape[0] == r.experts * grid.rows)
       return;  // the experts' rows under each other
     if (r.experts > 0 && grid.count() == 1 && count == 1) return;
+    if (r.format.block == Block{0, 0} && grid.count() == 0 && count == 1) return;  // the one scale of no rows
   }
   complain(a, Errc::kShape, name,
            fmt::format("{} is {}; a {} weight of {} x {} has {} x {} scales{}{}", name, text_of(*scales),
@@ -305,7 +307,9 @@ const Dialect& find_dialect(std::string_view name) {
 }
 
 std::string Spelling::name_of(std::string_view module, std::string_view suffix) const {
-  return fmt::format("{}{}{}", module, glued ? "" : ".", suffix);
+  if (!underscored) return fmt::format("{}{}{}", module, glued ? "" : ".", suffix);
+  const std::size_t last = module.rfind('.') + 1;  // 0 where there is no dot
+  return fmt::format("{}_{}{}", module.substr(0, last), module.substr(last), suffix);
 }
 
 bool has_tiles(const StoredTensor& scales, Extent grid) {
@@ -317,12 +321,18 @@ std::optional<ModuleSuffix> split_module_suffix(std::string_view tensor) {
   const Suffixes& all = all_suffixes();
   const std::size_t dot = tensor.rfind('.');
   if (dot == std::string_view::npos) return {};
-  if (all.dotted.contains(tensor.substr(dot + 1))) return ModuleSuffix{tensor.substr(0, dot), tensor.substr(dot + 1)};
+  const std::string_view folder = tensor.substr(0, dot), last = tensor.substr(dot + 1);
+  if (all.dotted.contains(last)) return ModuleSuffix{std::string(folder), last};
+  const bool underscored = last.starts_with('_');
+  const std::string name = underscored ? fmt::format("{}.{}", folder, last.substr(1)) : std::string(tensor);
+  const std::set<std::string_view>& suffixes = underscored ? all.underscored : all.glued;
   // The longest bank's name that the tensor's begins with.
-  for (std::size_t end = tensor.size(); end > dot + 1; --end)
-    if ((end == tensor.size() || tensor[end] == '_') && is_bank_name(tensor.substr(0, end)) &&
-        all.glued.contains(tensor.substr(end)))
-      return ModuleSuffix{tensor.substr(0, end), tensor.substr(end)};
+  for (std::size_t end = name.size(); end > dot + 1; --end) {
+    const std::string_view suffix = tensor.substr(tensor.size() - (name.size() - end));
+    if ((suffix.empty() || suffix[0] == '_') && is_bank_name(std::string_view(name).substr(0, end)) &&
+        suffixes.contains(suffix))
+      return ModuleSuffix{name.substr(0, end), suffix};
+  }
   return {};
 }
 
@@ -344,8 +354,8 @@ const Spelling* find_spelling(const Dialect& dialect, const Format& format) {
   return nullptr;
 }
 
-std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors, const Declaration* declaration,
-                                   const Evidence& evidence) {
+std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors, const Evidence& evidence) {
+  const Declaration* declaration = evidence.declaration;
   std::optional<DeclaredScheme> declared;
   if (declaration != nullptr) declared = declaration->scheme_of(base);
   Block block{128, 128};
@@ -359,17 +369,16 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
     for (const Dialect* dialect : all_dialects()) {
       if (owner.dialect != nullptr && owner.dialect != dialect) continue;
       for (const Spelling& s : dialect->spellings) {
-        if (!only.empty() && s.format != only) continue;
-        if (owner.dialect == nullptr && dialect->only_claimed) continue;
-        if (dialect->only_declared && (declaration == nullptr || declaration->dialect != dialect->name)) continue;
+        if (only.empty() ? s.only_claimed : s.format != only) continue;
+        const bool declares = declaration != nullptr && declaration->dialect == dialect->name;
+        if (owner.dialect == nullptr && (dialect->only_claimed || (dialect->only_declared && !declares))) continue;
         const auto codes = tensors.find(s.codes);
         if (codes == tensors.end() || !lists(s.codes_dtypes, codes->second->type)) continue;
         for (const Format& format : formats_of(s, find(tensors, s.scales), block)) {
           std::optional<Attempt> a =
               attempt(*dialect, s, format, *codes->second, base, tensors, declared, owner.claim, evidence);
           if (!a) continue;
-          if (declaration != nullptr && declaration->dialect == dialect->name)
-            a->declared = named && format.block == block ? 2 : 1;
+          if (declares) a->declared = named && format.block == block ? 2 : 1;
           if (a->reading.complaints.empty()) certain.push_back(a->reading);
           if (!best || is_better(*a, *best)) best = std::move(a);
         }

@@ -7,6 +7,8 @@
 // dialects is not a case.
 // Source: spec/checkpoint-dialects.md 1 and 4.3; docs/formats/ has a page for each.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -50,9 +52,11 @@ struct Spelling {
   bool reads_minus_zero = true;      // false: code 8 of E2M1 is read as +0
   std::string_view notes{};          // suffixes of tensors that say something of the module and hold no part of it
   bool global_may_lack = false;      // without the tensor the global is 1
+  bool only_claimed = false;         // no other row's shapes differ enough: tried where a claim names the format
   bool only_read = false;            // another row, or another dialect, is what is written
   // Where the bytes are not row after row with the first code in the low nibble:
   bool glued = false;        // suffixes follow the name without a dot: "experts.gate_up_proj" + "_blocks"; banks only
+  bool underscored = false;  // glued, and the parameter's own name begins with "_": "experts._gate_up_proj" + "_qdata"
   bool transposed = false;   // codes and scales stand column after column: [experts, in, out]
   bool blocks_axis = false;  // codes have an axis for the blocks: [experts, out, in / 32, 16]
   bool high_nibble_first = false;
@@ -67,12 +71,21 @@ struct Spelling {
   std::string name_of(std::string_view module, std::string_view suffix) const;
 };
 
+// The rows of one table, then those of another.
+template <class A, class B>
+constexpr auto joined(const A& first, const B& second) {
+  std::array<Spelling, std::size(A{}) + std::size(B{})> rows{};
+  std::copy(std::begin(second), std::end(second), std::copy(std::begin(first), std::end(first), rows.begin()));
+  return rows;
+}
+
 using ModuleTensors = std::map<std::string, const StoredTensor*, std::less<>>;  // by suffix
 
 // What else is known of a module whose bytes do not say everything.
 struct Evidence {
   const ModelConfig& config;
-  bool single_file = false;     // the model is one file, not a folder
+  const Declaration* declaration = nullptr;  // what is read of it; null: nothing
+  bool single_file = false;                  // the model is one file, not a folder
   std::optional<bool> tiles{};  // of the file's block scales, where shapes of some of them tell: in tiles, or rows
   std::function<std::string(const StoredTensor&)> text;     // the bytes of a small tensor
   std::function<const Json*(std::string_view)> layer_note;  // of a module, in the metadata "_quantization_metadata"
@@ -142,13 +155,13 @@ struct Reading {
 // The best reading of a module's tensors, those of its name `base`; nothing where none of them is a weight.
 // With no complaints it is certain: every other reading without complaints decodes to the same values (else that is a
 // complaint of kCorrupt that names both). With complaints it is the nearest one, and they say what is wrong with it.
-std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors, const Declaration* declared,
-                                   const Evidence& evidence);
+std::optional<Reading> read_module(std::string_view base, const ModuleTensors& tensors, const Evidence& evidence);
 
 // Splits the name of a tensor into its module and a suffix that some dialect gives a meaning: "weight_scale",
 // "_blocks", or "" of a bank that is its own codes ("experts.gate_up_proj"). Nothing: it is no module's.
 struct ModuleSuffix {
-  std::string_view module, suffix;
+  std::string module;
+  std::string_view suffix;  // of the tensor's name
 };
 std::optional<ModuleSuffix> split_module_suffix(std::string_view tensor);
 // True where the suffix is of scales (block, global or activation): alone, such a tensor is an orphan.

@@ -75,10 +75,13 @@ void require_cut(const Format& format, Extent piece, Extent whole, const Quantiz
   require(writer.max_rule, Errc::kUnsupported,
           "quantize: writer '{}' searches within whole blocks; cut the {} matrix in pieces of {} x {}", writer.name,
           format_label(format), g.rows, g.cols);
-  const std::int64_t pack = format.element.bits() < 8 ? 8 / format.element.bits() : 1;
   require(
-      where.maxima.has_value() && !where.maxima->blocks.empty() && whole_cut(where.col, piece.cols, whole.cols, pack),
-      Errc::kShape,
+      whole_cut(where.col, piece.cols, whole.cols, codes_of_whole_bytes(format.element)), Errc::kShape,
+      "quantize: a piece {} x {} at row {}, column {} does not start and end on whole bytes, which hold {} codes of "
+      "{}",
+      piece.rows, piece.cols, where.row, where.col, codes_of_whole_bytes(format.element), format_label(format));
+  require(
+      where.maxima.has_value() && !where.maxima->blocks.empty(), Errc::kShape,
       "quantize: a piece {} x {} at row {}, column {} does not end on blocks of {} x {} ({}), and brings no maxima of "
       "its blocks",
       piece.rows, piece.cols, where.row, where.col, g.rows, g.cols, format_label(format));

@@ -6,7 +6,10 @@ namespace tessera {
 
 std::string element_name(const Element& element) {
   if (element == kE8M23) return "f32";
-  return element == kNoElement ? "" : fmt::format("E{}M{}", element.exponent_bits, element.mantissa_bits);
+  if (element == kNoElement) return "";
+  // E8M0 has no sign either, and no mantissa that could make one expected.
+  const bool unsigned_number = !element.is_signed && element.mantissa_bits > 0;
+  return fmt::format("{}E{}M{}", unsigned_number ? "U" : "", element.exponent_bits, element.mantissa_bits);
 }
 
 double bits_per_element(const Format& format) {

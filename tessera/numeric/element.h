@@ -32,9 +32,12 @@ struct Element {
 
 TESSERA_CONSTANT Element kNoElement{};
 TESSERA_CONSTANT Element kE2M1{2, 1, 1, true, Specials::kNone};        // OCP MX v1.0, 5.3.3
+TESSERA_CONSTANT Element kE2M3{2, 3, 1, true, Specials::kNone};        // the same, 5.3.2
+TESSERA_CONSTANT Element kE3M2{3, 2, 3, true, Specials::kNone};        // the same
 TESSERA_CONSTANT Element kE4M3{4, 3, 7, true, Specials::kNanOnly};     // OCP 8-bit floats v1.0, section 4
 TESSERA_CONSTANT Element kE5M2{5, 2, 15, true, Specials::kIeee};       // the same
 TESSERA_CONSTANT Element kE8M0{8, 0, 127, false, Specials::kNanOnly};  // OCP MX v1.0, 5.4.1
+TESSERA_CONSTANT Element kUE5M3{5, 3, 15, false, Specials::kNanOnly};  // intel/auto-round 0.15, data_type/nvfp.py
 TESSERA_CONSTANT Element kE8M7{8, 7, 127, true, Specials::kIeee};      // bfloat16
 TESSERA_CONSTANT Element kE5M10{5, 10, 15, true, Specials::kIeee};     // IEEE 754 binary16
 TESSERA_CONSTANT Element kE8M23{8, 23, 127, true, Specials::kIeee};    // IEEE 754 binary32

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/numeric/element.h"
+#include "tessera/numeric/packing.h"
 
 namespace tessera {
 
@@ -57,12 +57,12 @@ constexpr std::int64_t row_bytes(const Format& format, std::int64_t cols) {
   return ceil_div(cols * format.element.bits(), 8);
 }
 constexpr std::int64_t code_bytes(const Format& format, Extent e) { return e.rows * row_bytes(format, e.cols); }
-// Bytes of one stored scale: 1 for E4M3 and E8M0, 4 for f32.
+// Bytes of one stored scale: 1 for small floats, 4 for f32.
 constexpr std::int64_t scale_bytes(const Format& format) { return format.scale.bits() / 8; }
 
 // The smallest pieces into which a matrix may be cut so that cutting and quantizing commute (law 4).
 constexpr Extent granule(const Format& format, Extent e) {
-  const std::int64_t pack = format.element.bits() < 8 ? 8 / format.element.bits() : 1;
+  const std::int64_t pack = codes_of_whole_bytes(format.element);
   if (format.is_dense()) return {1, pack};
   const Block b = block_in(format, e);
   return {b.rows, b.cols > pack ? b.cols : pack};

@@ -149,19 +149,27 @@ constexpr F decode_e8m0(Word<F> byte) {
   return float_of<F>(bits);
 }
 
-// The value of an E4M3 byte without its sign bit; 0x7f is NaN. Bits of the byte become exponent and mantissa 120 too
-// low.
+// The value of a code of a small element with a mantissa, without its sign bit. Bits of the code become exponent and
+// mantissa with another bias; beside 2^23 a subnormal code is a number of units.
 template <class F>
-constexpr F decode_e4m3_magnitude(Word<F> byte) {
-  const Word<F> code = byte & 0x7fu;
-  const F normal = float_of<F>((code << 20) + (120u << 23));
-  const F small = std::bit_cast<F>((code << 20) | 0x3f800000u) - all<F>(1.f);  // code < 8: code / 8
-  const F value = code < all_words<F>(8u) ? small * all<F>(0x1p-6f) : normal;
-  return code == all_words<F>(0x7fu) ? all<F>(kNaN) : value;
+constexpr F decode_magnitude(Element element, Word<F> bits) {
+  const auto mantissa = static_cast<std::uint32_t>(element.mantissa_bits);
+  const Word<F> code = bits & ((1u << static_cast<std::uint32_t>(element.exponent_bits + element.mantissa_bits)) - 1u);
+  const F normal = float_of<F>((code << (23u - mantissa)) + (static_cast<std::uint32_t>(127 - element.bias) << 23));
+  const F units = float_of<F>(code | 0x4b000000u) - all<F>(0x1p23f);
+  const F small = units * all<F>(pow2(1 - element.bias - element.mantissa_bits));
+  F value = code < all_words<F>(1u << mantissa) ? small : normal;
+  if (element.specials == Specials::kNanOnly) value = code == all_words<F>(nan_code(element)) ? all<F>(kNaN) : value;
+  if (element.specials == Specials::kIeee) {
+    const Word<F> infinity = all_words<F>(max_code(element) + 1u);
+    value = code == infinity ? all<F>(kInfinity) : value;
+    value = code > infinity ? all<F>(kNaN) : value;
+  }
+  return value;
 }
 
-// The code of |a| in a small element with a mantissa (E2M1, E4M3, E5M2), nearest, ties to even, saturating; `a` is a
-// magnitude and not NaN. Equal to encode() for every such a (numeric/rounding_test.cc sweeps it).
+// The code of |a| in a small element with a mantissa, nearest, ties to even, saturating; `a` is a magnitude and not
+// NaN. Equal to encode() for every such a (tests/laws/codec_test.cc sweeps it).
 template <class F>
 constexpr Word<F> encode_magnitude(Element element, F a) {
   const std::uint32_t shift = 23u - static_cast<std::uint32_t>(element.mantissa_bits);

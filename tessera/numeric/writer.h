@@ -64,7 +64,7 @@ struct ScaleInput {
 
 template <class F>
 struct ScaleChoice {
-  Word<F> bits;  // as stored: a byte of E4M3 or E8M0, or the bits of an f32
+  Word<F> bits;  // as stored: a byte of a small element, or the bits of an f32
   F operand;     // what the elements are divided by (or multiplied with): see Encode
 };
 
@@ -89,9 +89,9 @@ constexpr F given_operand(const Format& format, const Encode& how, Sense sense, 
 }
 template <class F>
 constexpr F decode_scale_bits(const Format& format, Word<F> bits) {
-  if (format.scale == kE4M3) return decode_e4m3_magnitude<F>(bits);
+  if (format.scale == kE8M23) return float_of<F>(bits);
   if (format.scale == kE8M0) return decode_e8m0<F>(bits);
-  return float_of<F>(bits);
+  return decode_magnitude<F>(format.scale, bits);
 }
 
 // A rule that searches gives several candidates for a block; the first with the least sum of |decoded - x| wins.

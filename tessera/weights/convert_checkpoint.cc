@@ -119,6 +119,10 @@ void convert_module(const Checkpoint& in, const Job& job, ShardedWriter& writer,
     write_rows(writer, job.spelled, in.load_rows(m, row, end), row);
     progress.add(m.bytes() * static_cast<std::uint64_t>(end - row) / static_cast<std::uint64_t>(rows));
   }
+  if (one_scale && rows == 0) {
+    const bool stored = m.scales != nullptr && m.scales->elements() > 0;
+    write_scale_of_no_rows(writer, job.spelled, stored ? element_as_float(in.load_tensor(*m.scales), 0) : 1.f);
+  }
   write_numbers(job, writer, m.global ? across_sense(*m.global, job.spelled.spelling->sense) : 1.f);
 }
 
@@ -129,6 +133,7 @@ void requantize_module(Stream& stream, const Checkpoint& in, const Job& job, con
   if (own != nullptr && !own->supports(job.spelled.format)) own = nullptr;
   const QuantizedTensor q = quantize(stream, dequantize(stream, in.load(*job.module)), {job.spelled.format, own});
   write_rows(writer, job.spelled, q, 0);
+  write_scale_of_no_rows(writer, job.spelled, 1);
   const StoredGlobal global{job.spelled.format.has_global ? q.global.as<float>()[0] : 1.f, q.sense};
   write_numbers(job, writer, across_sense(global, job.spelled.spelling->sense));
   progress.add(job.module->bytes());

@@ -23,7 +23,12 @@ void for_blocks(const QuantizedTensor& q, const Fn& fn) {
   }
 }
 
-std::uint8_t magnitude_mask(const Format& f) { return f.element.bits() == 4 ? 0x77 : 0x7f; }
+bool all_zero(const Element& element, std::span<const std::uint8_t> codes) {
+  const std::int64_t count = static_cast<std::int64_t>(codes.size()) * 8 / element.bits();
+  for (std::int64_t i = 0; i < count; ++i)
+    if ((load_code(codes.data(), element.bits(), i) & ~element.sign_bit()) != 0) return false;
+  return true;
+}
 
 // The first f32 scale of which `is_wrong(scale, row, first element, end)` says why; "" where it never does.
 template <class Fn>
@@ -52,10 +57,8 @@ std::optional<float> one_number(const Checkpoint& model, const StoredTensor& t) 
 
 std::string zero_scale_over_codes(const QuantizedTensor& q) {
   std::size_t count = 0;
-  const std::uint8_t mask = magnitude_mask(q.format);
   for_blocks(q, [&](std::int64_t i, std::span<const std::uint8_t> codes) {
-    count += q.scales.as<std::uint8_t>()[i] == 0 &&
-             std::any_of(codes.begin(), codes.end(), [&](std::uint8_t b) { return (b & mask) != 0; });
+    count += q.scales.as<std::uint8_t>()[i] == 0 && !all_zero(q.format.element, codes);
   });
   return count == 0 ? "" : fmt::format("{} blocks have the scale byte 0 over codes that are not zero", count);
 }

@@ -34,17 +34,12 @@ struct BlockCodes {
 BlockCodes codes_of(const QuantizedTensor& q, std::int64_t row, std::int64_t begin, std::int64_t end) {
   BlockCodes block;
   const std::uint8_t* codes = q.codes.as<std::uint8_t>() + row * row_bytes(q.format, q.extent.cols);
-  if (q.format.element.bits() == 4) {
-    for (std::int64_t i = begin; i < end; ++i) block.add(codes[i / 2] >> (i % 2 * 4) & 15, 8);
-  } else {
-    for (std::int64_t i = begin; i < end; ++i) block.add(codes[i], 0x80);
-  }
+  const Element& element = q.format.element;
+  for (std::int64_t i = begin; i < end; ++i) block.add(load_code(codes, element.bits(), i), element.sign_bit());
   return block;
 }
 
-bool is_nan_scale(const Format& format, std::uint8_t byte) {
-  return format.scale == kE8M0 ? byte == 255 : (byte & 0x7f) == 0x7f;
-}
+bool is_nan_scale(const Format& format, std::uint8_t byte) { return is_nan(decode(format.scale, byte)); }
 
 // Globals that dividing two BF16 numbers leaves with 8 digits by chance are one in twenty (2688 is 2^7 times 21).
 constexpr std::size_t kTellingGlobals = 3;

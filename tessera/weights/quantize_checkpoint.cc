@@ -63,8 +63,8 @@ std::string misfit(const Format& format, Extent extent) {
   const bool one_row = format.block.rows == 1 && format.block.cols > 1;
   if (one_row && extent.cols % b.cols != 0)
     return fmt::format("{} columns do not divide into blocks of {}", extent.cols, b.cols);
-  if (format.element.bits() < 8 && extent.cols % 2 != 0)
-    return fmt::format("{} columns of 4-bit codes do not end on a byte", extent.cols);
+  if (extent.cols % codes_of_whole_bytes(format.element) != 0)
+    return fmt::format("{} columns of {}-bit codes do not end on a byte", extent.cols, format.element.bits());
   if (extent.count() == 0) return "it is empty";
   return "";
 }

@@ -25,16 +25,15 @@ bool lists(std::string_view text, DType dtype) {
   return false;
 }
 
-// E4M3 and E8M0 scales stand as bytes; f32 ones in the dtype they had, or else in F32. A power of two is exact in any.
+// Scales of small floats stand as bytes; f32 ones in the dtype they had, or else in F32. A power of two is exact in
+// any.
 DType scale_dtype_of(const Spelling& s, const Format& format, DType stored) {
   const DType first = *find_dtype(words_of(s.scales_dtypes).front());
-  if (format.scale == kE4M3) return first;
-  if (format.scale == kE8M0) {
-    for (const DType byte : {DType::kU8, DType::kF8E8M0})
-      if (lists(s.scales_dtypes, byte)) return byte;
-    return DType::kF32;
-  }
-  return lists(s.scales_dtypes, stored) ? stored : DType::kF32;
+  if (format.scale == kE8M23) return lists(s.scales_dtypes, stored) ? stored : DType::kF32;
+  if (format.scale != kE8M0) return first;
+  for (const DType byte : {DType::kU8, DType::kF8E8M0})
+    if (lists(s.scales_dtypes, byte)) return byte;
+  return DType::kF32;
 }
 
 Shape scale_shape_of(const Spelling& s, Extent grid) {
@@ -178,6 +177,12 @@ std::vector<std::byte> stored_scales(const Spelled& p, const QuantizedTensor& q)
   return bytes;
 }
 
+void write_number(ShardedWriter& writer, const std::string& name, DType dtype, float value) {
+  if (dtype == DType::kF32) return writer.write(name, 0, std::as_bytes(std::span(&value, 1)));
+  const std::uint16_t half = bits16(dtype, value);
+  writer.write(name, 0, std::as_bytes(std::span(&half, 1)));
+}
+
 }  // namespace
 
 void write_rows(ShardedWriter& writer, const Spelled& p, const QuantizedTensor& q, std::int64_t begin) {
@@ -206,10 +211,10 @@ void write_global(ShardedWriter& writer, const Spelled& p, float global) {
   writer.write(p.global_name(), 0, std::as_bytes(std::span(&global, 1)));
 }
 void write_activation(ShardedWriter& writer, const Spelled& p, float scale) {
-  if (p.activation_dtype == DType::kF32)
-    return writer.write(p.activation_name(), 0, std::as_bytes(std::span(&scale, 1)));
-  const std::uint16_t half = bits16(p.activation_dtype, scale);
-  writer.write(p.activation_name(), 0, std::as_bytes(std::span(&half, 1)));
+  write_number(writer, p.activation_name(), p.activation_dtype, scale);
+}
+void write_scale_of_no_rows(ShardedWriter& writer, const Spelled& p, float scale) {
+  if (p.extent.rows == 0 && p.format.block.rows == 0) write_number(writer, p.scales_name(), p.scale_dtype, scale);
 }
 
 DType exact_dtype(std::string_view dtypes, std::span<const float> values) {

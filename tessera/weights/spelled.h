@@ -55,6 +55,8 @@ void write_rows(ShardedWriter& writer, const Spelled& spelled, const QuantizedTe
 // Writes the f32 numbers of the module.
 void write_global(ShardedWriter& writer, const Spelled& spelled, float global);
 void write_activation(ShardedWriter& writer, const Spelled& spelled, float scale);
+// Writes the one scale of a weight that has no rows to write it with; nothing where there are rows, or no such scale.
+void write_scale_of_no_rows(ShardedWriter& writer, const Spelled& spelled, float scale);
 
 // "a format that the dialect can say, nearest to this one": for conversions that may requantize. Null: none.
 const Format* nearest_format(const Dialect& dialect, const Format& format);

@@ -98,15 +98,16 @@ std::int64_t position(std::uint32_t code, std::uint32_t sign) {
 }
 
 bool within_one_step(const QuantizedTensor& a, const QuantizedTensor& b) {
-  const std::uint32_t sign = a.format.element.sign_bit();
-  const bool nibbles = a.format.element.bits() == 4;
-  for (std::size_t i = 0; i < a.codes.bytes(); ++i) {
-    const std::uint32_t x = a.codes.as<std::uint8_t>()[i], y = b.codes.as<std::uint8_t>()[i];
-    if (x == y) continue;
-    const bool near = nibbles ? std::abs(position(x & 15, sign) - position(y & 15, sign)) <= 1 &&
-                                    std::abs(position(x >> 4, sign) - position(y >> 4, sign)) <= 1
-                              : std::abs(position(x, sign) - position(y, sign)) <= 1;
-    if (!near) return false;
+  const Element& element = a.format.element;
+  const std::int64_t width = row_bytes(a.format, a.extent.cols);
+  for (std::int64_t r = 0; r < a.extent.rows; ++r) {
+    const std::uint8_t *x = a.codes.as<std::uint8_t>() + r * width, *y = b.codes.as<std::uint8_t>() + r * width;
+    if (std::equal(x, x + width, y)) continue;
+    for (std::int64_t c = 0; c < a.extent.cols; ++c) {
+      const std::int64_t step = position(load_code(x, element.bits(), c), element.sign_bit()) -
+                                position(load_code(y, element.bits(), c), element.sign_bit());
+      if (std::abs(step) > 1) return false;
+    }
   }
   return true;
 }

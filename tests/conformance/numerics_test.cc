@@ -21,6 +21,7 @@ struct File {
   const char* mode = "";      // before the names of parts, in a fixture of several modes
   bool tiled = false;         // rows are padded, scales stand in tiles of 128 x 4
   bool high_first = false;    // of two codes in a byte the first is the high nibble
+  bool loose = false;         // each code in a byte of its own
   bool own_values = false;    // the fixture's values are those of the writer's memory, not of what it stores
 };
 
@@ -58,6 +59,46 @@ std::vector<File> files() {
       {.name = "torchao_mx_e2m1", .writer = "torchao:ceil", .format = find_format("mxfp4"), .mode = "ceil_"},
       {.name = "torchao_mx_e2m1", .writer = "torchao:even", .format = find_format("mxfp4"), .mode = "even_"},
       {.name = "torchao_mx_e2m1", .writer = "torchao:rceil", .format = find_format("mxfp4"), .mode = "rceil_"},
+      {.name = "torchao_mx_e2m3",
+       .writer = "torchao",
+       .format = find_format("mxfp6_e2m3"),
+       .mode = "floor_",
+       .loose = true},
+      {.name = "torchao_mx_e2m3",
+       .writer = "torchao:ceil",
+       .format = find_format("mxfp6_e2m3"),
+       .mode = "ceil_",
+       .loose = true},
+      {.name = "torchao_mx_e2m3",
+       .writer = "torchao:even",
+       .format = find_format("mxfp6_e2m3"),
+       .mode = "even_",
+       .loose = true},
+      {.name = "torchao_mx_e2m3",
+       .writer = "torchao:rceil",
+       .format = find_format("mxfp6_e2m3"),
+       .mode = "rceil_",
+       .loose = true},
+      {.name = "torchao_mx_e3m2",
+       .writer = "torchao",
+       .format = find_format("mxfp6_e3m2"),
+       .mode = "floor_",
+       .loose = true},
+      {.name = "torchao_mx_e3m2",
+       .writer = "torchao:ceil",
+       .format = find_format("mxfp6_e3m2"),
+       .mode = "ceil_",
+       .loose = true},
+      {.name = "torchao_mx_e3m2",
+       .writer = "torchao:even",
+       .format = find_format("mxfp6_e3m2"),
+       .mode = "even_",
+       .loose = true},
+      {.name = "torchao_mx_e3m2",
+       .writer = "torchao:rceil",
+       .format = find_format("mxfp6_e3m2"),
+       .mode = "rceil_",
+       .loose = true},
       {.name = "torchao_mx_e4m3", .writer = "torchao", .format = find_format("mxfp8"), .mode = "floor_"},
       {.name = "torchao_mx_e4m3", .writer = "torchao:ceil", .format = find_format("mxfp8"), .mode = "ceil_"},
       {.name = "torchao_mx_e4m3", .writer = "torchao:even", .format = find_format("mxfp8"), .mode = "even_"},
@@ -85,6 +126,8 @@ std::vector<File> files() {
       {.name = "autoround_fp8_block", .writer = "auto-round", .format = find_format("fp8_block"), .own_values = true},
       {"quark_nvfp4", "quark", find_format("nvfp4")},
       {"quark_mxfp4_even", "quark", find_format("mxfp4")},
+      {"quark_mxfp6_e2m3_even", "quark", find_format("mxfp6_e2m3")},
+      {"quark_mxfp6_e3m2_even", "quark", find_format("mxfp6_e3m2")},
       {"quark_mxfp4_floor", "quark:floor", find_format("mxfp4")},
       {"quark_mxfp4_ceil", "quark:ceil", find_format("mxfp4")},
       {"quark_fp8_tensor", "quark", find_format("fp8")},
@@ -123,6 +166,17 @@ Tensor untiled(const Tensor& tiles, Extent scales) {
   return result;
 }
 
+// Codes of a byte each, packed as rows of the format are.
+Tensor packed(const Tensor& codes, const Format& format) {
+  const Extent extent = codes.extent();
+  Tensor result(DType::kU8, {extent.rows, row_bytes(format, extent.cols)});
+  for (std::int64_t r = 0; r < extent.rows; ++r)
+    for (std::int64_t c = 0; c < extent.cols; ++c)
+      append_code(result.as<std::uint8_t>() + r * row_bytes(format, extent.cols), format.element.bits(), c,
+                  codes.as<std::uint8_t>()[r * extent.cols + c]);
+  return result;
+}
+
 Parts parts_of(const test::Fixture& fixture, const std::string& name, const File& file) {
   const std::string stem = name + "." + file.mode;
   const Extent extent = fixture.at(name + ".input").extent();
@@ -135,16 +189,17 @@ Parts parts_of(const test::Fixture& fixture, const std::string& name, const File
     if (parts.values) parts.values = first_rows(*parts.values, extent.rows);
   }
   if (file.high_first) parts.codes = low_nibble_first(parts.codes);
+  if (file.loose) parts.codes = packed(parts.codes, file.format);
   return parts;
 }
 
-void set_code(QuantizedTensor& q, std::int64_t i, std::uint8_t code) {
-  if (q.format.element.bits() == 8) {
-    q.codes.as<std::uint8_t>()[i] = code;
-    return;
+// Rows of the fixtures end on a byte, so that an element has one place among all codes.
+void clear_code(QuantizedTensor& q, std::int64_t i) {
+  const int bits = q.format.element.bits();
+  for (std::int64_t bit = i * bits; bit < (i + 1) * bits; ++bit) {
+    std::uint8_t& byte = q.codes.as<std::uint8_t>()[bit / 8];
+    byte = static_cast<std::uint8_t>(byte & ~(1u << (bit % 8)));
   }
-  std::uint8_t& byte = q.codes.as<std::uint8_t>()[i / 2];
-  byte = static_cast<std::uint8_t>(i % 2 == 0 ? (byte & 0xf0) | code : (byte & 0x0f) | code << 4);
 }
 
 class Numerics : public testing::TestWithParam<File> {};
@@ -189,18 +244,26 @@ std::string compare_scales(const QuantizedTensor& q, const Tensor& expected) {
   return "";
 }
 
-// The quotients of which the codes of x were made are NaN in some places: there E2M1 has no code to give. The sign that
-// it stores is the one that the processor gave the NaN, and where torch's bit arithmetic makes the code, the NaN's
-// payload decides between 3 and 4.
-bool is_nan_of_e2m1(const QuantizedTensor& q, std::uint32_t ours, std::uint32_t theirs, float quotient) {
+// The quotients of which the codes of x were made are NaN in some places: there E2M1, E2M3 and E3M2 have no code to
+// give. The sign that is stored is the one that the processor gave the NaN. Where torch's bit arithmetic makes the
+// code, the NaN's payload decides whether it is half of the highest exponent (4 of E2M1) or a quiet NaN's mantissa
+// under the exponent before that (3); where the NaN's first bits are kept (7), the payload is all that follows the
+// quiet one.
+bool is_nan_without_code(const QuantizedTensor& q, std::uint32_t ours, std::uint32_t theirs, float quotient) {
   if (q.format.element.specials != Specials::kNone || !is_nan(quotient)) return false;
-  const std::uint32_t a = ours & 7u, b = theirs & 7u;
-  return a == b || (a == 4 && b == 3);
+  const Element& e = q.format.element;
+  const std::uint32_t a = ours & ~e.sign_bit(), b = theirs & ~e.sign_bit(), half = e.sign_bit() >> 1;
+  const std::uint32_t kept = ((1u << e.exponent_bits) - 1u) << e.mantissa_bits | 1u << (e.mantissa_bits - 1);
+  return a == b || (a == kept && (b & kept) == kept) ||
+         (a == half && b == half - (1u << e.mantissa_bits) + (1u << (e.mantissa_bits - 1)));
 }
 
-// Quark's packing makes a 4 of an infinity that its rounding had left one.
+// Quark's packing makes the least number of the highest exponent (4 of E2M1) of an infinity that its rounding had left
+// one.
 bool is_infinity_of_quark(const QuantizedTensor& q, float x, std::uint32_t theirs) {
-  return q.format.element == kE2M1 && magnitude(x) == kInfinity && (theirs & 7u) == 6;
+  const Element& e = q.format.element;
+  if (e.specials != Specials::kNone || magnitude(x) != kInfinity) return false;
+  return (theirs & ~e.sign_bit()) == ((1u << e.exponent_bits) - 1u) << e.mantissa_bits;
 }
 
 // The operand of each element's block, as the writer takes it from the block's maximum.
@@ -244,16 +307,14 @@ std::string compare_codes(const QuantizedTensor& q, const Tensor& expected, cons
                           const std::vector<float>& quotients) {
   if (q.codes.count() != expected.count())
     return fmt::format("{} bytes of codes, expected {}", q.codes.count(), expected.count());
-  const int per_byte = 8 / q.format.element.bits();
+  const int bits = q.format.element.bits();
   for (std::int64_t i = 0; i < q.extent.count(); ++i) {
-    const std::int64_t byte = i / per_byte;
-    const auto shift = static_cast<int>(4 * (i % per_byte));
-    const std::uint32_t mask = per_byte == 1 ? 0xff : 0xf;
-    const std::uint32_t ours = q.codes.as<std::uint8_t>()[byte] >> shift & mask;
-    const std::uint32_t theirs = expected.as<std::uint8_t>()[byte] >> shift & mask;
+    const std::uint32_t ours = load_code(q.codes.as<std::uint8_t>(), bits, i);
+    const std::uint32_t theirs = load_code(expected.as<std::uint8_t>(), bits, i);
     if (same_code(q.format.element, ours, theirs)) continue;
     const bool infinite = is_infinity_of_quark(q, element_as_float(x, i), theirs);
-    if (!quotients.empty() && (infinite || is_nan_of_e2m1(q, ours, theirs, quotients[static_cast<std::size_t>(i)])))
+    if (!quotients.empty() &&
+        (infinite || is_nan_without_code(q, ours, theirs, quotients[static_cast<std::size_t>(i)])))
       continue;
     return fmt::format("code at [{}, {}]: {:x}, expected {:x} (x = {:a})", i / q.extent.cols, i % q.extent.cols, ours,
                        theirs, element_as_float(x, i));
@@ -375,8 +436,8 @@ TEST_P(Numerics, CodesFollowFromTheSourceAndTheStoredScales) {
       const float given =
           given_operand(stored.format, how, stored.sense, decode_scale_bits<float>(stored.format, bits), global);
       if (!GetParam().scales_given && given != used[static_cast<std::size_t>(i)]) {
-        set_code(q, i, 0);
-        set_code(stored, i, 0);
+        clear_code(q, i);
+        clear_code(stored, i);
       } else {
         ++checked;
       }

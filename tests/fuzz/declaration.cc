@@ -22,6 +22,7 @@ bool is_positive(const std::optional<tessera::Block>& block) { return !block || 
 void read_blocks(const tessera::Declaration& declared) {
   const tessera::ModelConfig config;
   const tessera::Evidence evidence{.config = config,
+                                   .declaration = &declared,
                                    .tiles = {},
                                    .text = [](const StoredTensor&) { return std::string(); },
                                    .layer_note = [](std::string_view) -> const Json* { return nullptr; }};
@@ -29,7 +30,7 @@ void read_blocks(const tessera::Declaration& declared) {
     const StoredTensor codes{
         .name = "m.weight", .dtype = tessera::DType::kF8E4M3, .type = "F8_E4M3", .shape = {256, 384}};
     const StoredTensor grid{.name = "m.w", .dtype = tessera::DType::kF32, .type = "F32", .shape = {2, 3}};
-    const auto reading = tessera::read_module("m", {{"weight", &codes}, {scales, &grid}}, &declared, evidence);
+    const auto reading = tessera::read_module("m", {{"weight", &codes}, {scales, &grid}}, evidence);
     TESSERA_ASSERT(reading && reading->extent == (tessera::Extent{256, 384}));
   }
 }

@@ -232,6 +232,7 @@ TEST(Family, PiecesWithAgreedMaximaQuantizeAsTheReference) {
       for (const auto& [row, col, piece] :
            {std::tuple{0, 0, Extent{37, 10}}, std::tuple{5, 6, Extent{1, 450}}, std::tuple{3, 130, Extent{20, 200}},
             std::tuple{36, 454, Extent{1, 2}}, std::tuple{17, 16, Extent{15, 256}}}) {
+        if (col % codes_of_whole_bytes(format.element) != 0) continue;  // pieces start on whole bytes
         QuantizeContext where{.whole = x.extent(), .row = row, .col = col, .key = {turn, 1}};
         Case c{format, writer, cut(x, row, col, piece), where};
         const BlockGrid grid = block_grid(format, piece, where);

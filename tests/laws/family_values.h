@@ -84,9 +84,10 @@ inline QuantizedTensor random_codes(const Format& format, Extent extent, std::ui
   std::mt19937 random(seed);
   for (std::size_t i = 0; i < q.codes.bytes(); ++i) q.codes.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(random());
   for (std::size_t i = 0; i < q.scales.bytes(); ++i)
-    q.scales.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(seed % 4 == 0           ? random()
-                                                               : format.scale == kE8M0 ? 110 + random() % 30
-                                                                                       : random() % 127);
+    q.scales.as<std::uint8_t>()[i] =
+        static_cast<std::uint8_t>(seed % 4 == 0           ? random()
+                                  : format.scale == kE8M0 ? 110 + random() % 30
+                                                          : random() % (max_code(format.scale) + 1));
   if (format.scale == kE8M23)
     for (std::int64_t i = 0; i < q.scales.count(); ++i)
       q.scales.as<float>()[i] = std::normal_distribution<float>()(random) * (seed % 4 == 0 ? 0x1p124f : 1.f);

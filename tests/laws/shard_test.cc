@@ -3,6 +3,8 @@
 // refuse such cuts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tessera/base/error.h"
 #include "tessera/kernels/quantize.h"
 #include "tests/laws/specs.h"
@@ -34,7 +36,7 @@ struct Cut {
 void expect_piece(const QuantizedTensor& piece, const QuantizedTensor& all, const Cut& cut) {
   const auto code = [](const QuantizedTensor& q, std::int64_t r, std::int64_t c) {
     const std::uint8_t* row = q.codes.as<std::uint8_t>() + r * row_bytes(q.format, q.extent.cols);
-    return q.format.element.bits() == 8 ? row[c] : row[c / 2] >> (4 * (c % 2)) & 15;
+    return load_code(row, q.format.element.bits(), c);
   };
   for (std::int64_t r = 0; r < cut.extent.rows; ++r)
     for (std::int64_t c = 0; c < cut.extent.cols; ++c)
@@ -87,7 +89,9 @@ TEST_P(Shard, FlatPiecesAgreeOnTheirBlocks) {
   const OperandSpec& spec = GetParam();
   const Tensor x = test::random_matrix(DType::kBf16, whole(), 2);
   const std::int64_t cols = whole().cols;
-  const Cut cuts[] = {{5, 6, {1, cols - 6}}, {6, 0, {9, cols}}, {15, 0, {1, 22}}, {20, 34, {1, 2}}};
+  const std::int64_t step = std::max<std::int64_t>(2, codes_of_whole_bytes(spec.format.element));
+  const Cut cuts[] = {
+      {5, 3 * step, {1, cols - 3 * step}}, {6, 0, {9, cols}}, {15, 0, {1, 11 * step}}, {20, 17 * step, {1, step}}};
   for (const Cut& cut : cuts) {
     const Tensor part = test::piece_of(x, cut.row, cut.col, cut.extent);
     QuantizeContext where{.whole = whole(), .row = cut.row, .col = cut.col, .key = kKey};

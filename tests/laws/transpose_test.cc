@@ -15,7 +15,7 @@ constexpr Extent kExtent{256, 256};
 
 std::uint32_t code_at(const QuantizedTensor& q, std::int64_t r, std::int64_t c) {
   const std::uint8_t* row = q.codes.as<std::uint8_t>() + r * row_bytes(q.format, q.extent.cols);
-  return q.format.element.bits() == 8 ? row[c] : row[c / 2] >> (4 * (c % 2)) & 15u;
+  return load_code(row, q.format.element.bits(), c);
 }
 
 TEST_P(Transpose, SquareBlocksCommute) {

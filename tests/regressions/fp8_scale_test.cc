@@ -109,5 +109,26 @@ TEST(Fp8Scales, SurviveSavingAgain) {
   }
 }
 
+// A weight of no rows has its one scale all the same, and goes wherever the others go.
+TEST(Fp8Scales, OfNoRowsAreOne) {
+  const test::TemporaryFolder folder;
+  ModelBuilder b;
+  test::add_fp8(b, "m.up_proj", DType::kF32, {}, 0.5f);
+  b.bytes(kModule + ".weight", DType::kF8E4M3, {0, 32}, {}).numbers(kModule + ".weight_scale", DType::kF32, {}, {0.5f});
+  const Checkpoint model = Checkpoint::open(b.write(folder / "model"));
+  model.require_usable();
+  EXPECT_EQ(model.find(kModule)->reading.format.name, "fp8");
+  EXPECT_EQ(model.find(kModule)->reading.extent, (Extent{0, 32}));
+  EXPECT_TRUE(test::values_of(model, kModule).empty());
+  Stream stream(kCpu, 1);
+  for (const std::string target : {"modelopt", "compressed-tensors"}) {
+    convert_checkpoint(stream, model, folder / target, {.dialect = &find_dialect(target)});
+    const Checkpoint other = Checkpoint::open(folder / target, {.strict = true});
+    other.require_usable();
+    EXPECT_EQ(other.find(kModule)->reading.extent, (Extent{0, 32})) << target;
+    EXPECT_EQ(element_as_float(other.load_tensor(*other.find(kModule)->scales), 0), 0.5f) << target;
+  }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -305,7 +305,7 @@ std::vector<Case> folder_cases() {
                        .bytes(kQ + ".weight_scale", DType::kU8, {2, 1}, {127}),
                    R"({"quant_method": "quark"})"),
        kQ,
-       {"MXFP6"}},
+       {"MXFP6", "fp6_e3m2"}},
       {"MlxIsAffine",
        ModelBuilder()
            .bytes(kQ + ".weight", DType::kU32, {2, 4}, {test::kOnes})

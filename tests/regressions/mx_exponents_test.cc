@@ -143,6 +143,33 @@ TEST(MxExponents, DoNotReplaceScalesThatAreNoPowersOfTwo) {
   }
 }
 
+// MLX: four words and a scale are 32 codes of 4 bits, or 16 of 8. The mode decides, a layer's own before the model's;
+// without one both fit, and that is said.
+TEST(MxExponents, OfRowsOfOneScaleFollowTheMode) {
+  const std::string own = R"("m.up_proj": {"group_size": 32, "bits": 8, "mode": "mxfp8"})";
+  for (const auto& [config, format, cols] :
+       {std::tuple{std::string(R"({"quantization": {"group_size": 32, "bits": 4, "mode": "mxfp4"}})"), "mxfp4", 32},
+        std::tuple{std::string(R"({"quantization": {"group_size": 32, "bits": 8, "mode": "mxfp8"}})"), "mxfp8", 16},
+        std::tuple{R"({"quantization": {"group_size": 16, "bits": 4, "mode": "nvfp4", )" + own + "}}", "mxfp8", 16},
+        std::tuple{std::string("{}"), "", 0}}) {
+    const test::TemporaryFolder folder;
+    ModelBuilder()
+        .bytes("m.up_proj.weight", DType::kU32, {2, 4}, {test::kOnes})
+        .bytes("m.up_proj.scales", DType::kU8, {2, 1}, {test::kE8m0One + 1})
+        .file("config.json", config)
+        .write(folder / "model");
+    if (cols == 0) {
+      const Error e = test::refusal_of(folder / "model");
+      EXPECT_TRUE(test::has(e.message(), "mxfp4") && test::has(e.message(), "mxfp8")) << e.what();
+      continue;
+    }
+    const Checkpoint model = Checkpoint::open(folder / "model");
+    model.require_usable();
+    EXPECT_EQ(model.find("m.up_proj")->reading.format.name, format);
+    EXPECT_EQ(model.find("m.up_proj")->reading.extent, (Extent{2, cols}));
+  }
+}
+
 // compressed-tensors#820, #817: f32 to bf16 to E2M1 rounds twice. 0.25 + 2^-12 lies above the tie of 0 and 0.5, and its
 // bf16 on it. compressed-tensors#781: f32 weights were packed by the bits of another dtype.
 TEST(Rounding, GoesFromF32ToTheCodeInOneStep) {

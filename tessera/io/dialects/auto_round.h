@@ -48,6 +48,12 @@ inline constexpr Spelling kAutoRound[] = {
      .codes_dtypes = "F8_E4M3",
      .scales = "weight_scale_inv",
      .scales_dtypes = "BF16 F32 F16"},
+    {.format = "nvfp4_e5m3",
+     .codes = "weight_packed",
+     .codes_dtypes = "U8",
+     .scales = "weight_scale",
+     .scales_dtypes = "U8",
+     .only_claimed = true},
 };
 inline constexpr std::string_view kAutoRoundFused[] = {"q_proj k_proj v_proj", "gate_proj up_proj", "w1 w3"};
 inline constexpr Dialect auto_round{.name = "auto-round",
@@ -59,6 +65,7 @@ inline constexpr Dialect auto_round{.name = "auto-round",
                                     .read_declaration = &read_auto_round,
                                     .write_declaration = nullptr,
                                     .claim = &claim_auto_round,
-                                    .only_declared = true};
+                                    .only_declared = true,
+                                    .kin = "compressed-tensors"};
 
 }  // namespace tessera::dialects

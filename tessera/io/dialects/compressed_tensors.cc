@@ -87,7 +87,8 @@ class CompressedTensorsDeclaration final : public Declaration {
     version = json.string_or("version", "");
     ignored_ = read_targets(json.find("ignore"));
     if (const Json* groups = json.find("config_groups"); groups != nullptr && groups->is_object())
-      for (const auto& [name, group] : groups->as_object()) add_group(name, group, provider);
+      for (const auto& [name, group] : groups->as_object())
+        add_group(name, group, provider, json.string_or("format", ""));
     names_modules = !groups_.empty();
   }
 
@@ -110,7 +111,7 @@ class CompressedTensorsDeclaration final : public Declaration {
   }
 
  private:
-  void add_group(const std::string& name, const Json& group, const std::string& provider) {
+  void add_group(const std::string& name, const Json& group, const std::string& provider, const std::string& format) {
     Group read;
     if (group.is_array()) {
       read = {read_targets(&group), scheme_of_preset(name)};
@@ -119,6 +120,7 @@ class CompressedTensorsDeclaration final : public Declaration {
       if (weights == nullptr || !weights->is_object()) return;
       read = {read_targets(group.find("targets")), scheme_of_weights(*weights)};
       read.scheme.activation = activation_of(group.find("input_activations"));
+      if (group.string_or("format", format) == kE5m3Packed) read.scheme.family = "nvfp4_e5m3";
     }
     // AutoRound's modules divide the code by the global before they multiply by the block's scale.
     if (provider == "auto-round") read.scheme.sense = Sense::kReciprocalFirst;

@@ -9,6 +9,9 @@ namespace tessera::dialects {
 std::unique_ptr<Declaration> read_compressed_tensors(const ModelConfig& config);
 void write_compressed_tensors(const WrittenModel& model, ModelConfig& config);
 
+// The format that AutoRound adds to those of compressed-tensors; its tensors are the dialect auto-round's.
+inline constexpr std::string_view kE5m3Packed = "nvfp4-e5m3-pack-quantized";
+
 inline constexpr Spelling kCompressedTensors[] = {
     {.format = "nvfp4",
      .codes = "weight_packed",

@@ -15,6 +15,7 @@ DeclaredScheme scheme_of(const Json& config) {
   const std::string dtype = first->string_or("dtype", ""), scheme_name = first->string_or("qscheme", "");
   scheme.label = dtype + " " + scheme_name;
   if (dtype == "fp4") scheme.family = two ? "NVFP4" : "MXFP4";
+  if (dtype == "fp6_e2m3" || dtype == "fp6_e3m2") scheme.family = "mx" + dtype;  // the format's name
   if (dtype == "fp8_e4m3") scheme.family = scheme_name == "per_group" ? "MXFP8" : "FP8";
   const Json* inputs = config.find("input_tensors");
   const Json* input =
@@ -70,16 +71,23 @@ std::unique_ptr<Declaration> read_quark(const ModelConfig& config) {
   return q == nullptr ? nullptr : std::make_unique<QuarkDeclaration>(*q);
 }
 
-// MXFP6 alone: four values in three bytes, so three quarters of the columns, with a scale for each 32.
-std::optional<Claim> claim_quark(std::string_view, const ModuleTensors& tensors, const Evidence& evidence) {
+// MXFP6 alone: four values in three bytes, so three quarters of the columns, with a scale for each 32. Of its two
+// elements the configuration names one; nothing else tells.
+std::optional<Claim> claim_quark(std::string_view module, const ModuleTensors& tensors, const Evidence& evidence) {
   const auto weight = tensors.find("weight"), scales = tensors.find("weight_scale");
-  if (weight == tensors.end() || scales == tensors.end() || quantization_by(evidence.config, "quark") == nullptr)
+  const Declaration* declaration = evidence.declaration;
+  if (weight == tensors.end() || scales == tensors.end() || declaration == nullptr || declaration->dialect != "quark")
     return {};
   const StoredTensor &w = *weight->second, &s = *scales->second;
   const bool six = w.type == "U8" && s.type == "U8" && w.shape.size() == 2 && s.shape.size() == 2 &&
                    w.shape[1] * 4 == s.shape[1] * 32 * 3;
   if (!six) return {};
-  return Claim{.refusal = "it is MXFP6 (four values in three bytes), a format that Tessera does not have"};
+  const std::optional<DeclaredScheme> declared = declaration->scheme_of(module);
+  for (const Spelling& spelling : kQuark)
+    if (declared && declared->family == spelling.format) return Claim{.format = spelling.format};
+  return Claim{.refusal =
+                   "it is MXFP6 (four values in three bytes), and its configuration says neither fp6_e2m3 nor "
+                   "fp6_e3m2"};
 }
 
 }  // namespace tessera::dialects

@@ -10,6 +10,18 @@ std::optional<Claim> claim_quark(std::string_view module, const ModuleTensors& t
 
 inline constexpr Spelling kQuark[] = {
     {.format = "mxfp4", .codes = "weight", .codes_dtypes = "U8", .scales = "weight_scale", .scales_dtypes = "U8"},
+    {.format = "mxfp6_e2m3",
+     .codes = "weight",
+     .codes_dtypes = "U8",
+     .scales = "weight_scale",
+     .scales_dtypes = "U8",
+     .only_claimed = true},
+    {.format = "mxfp6_e3m2",
+     .codes = "weight",
+     .codes_dtypes = "U8",
+     .scales = "weight_scale",
+     .scales_dtypes = "U8",
+     .only_claimed = true},
     {.format = "nvfp4",
      .codes = "weight",
      .codes_dtypes = "U8",

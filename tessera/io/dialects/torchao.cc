@@ -91,17 +91,20 @@ std::unique_ptr<Declaration> read_torchao(const ModelConfig& config) {
 }
 
 std::optional<Claim> claim_torchao(std::string_view module, const ModuleTensors& tensors, const Evidence& evidence) {
-  if (!tensors.contains("_weight_qdata")) return {};
+  const auto weight = tensors.find("_weight_qdata"), bank = tensors.find("_qdata");
+  if (weight == tensors.end() && bank == tensors.end()) return {};
+  const StoredTensor& codes = *(weight != tensors.end() ? weight : bank)->second;
+  const std::string name = weight != tensors.end() ? fmt::format("{}.weight", module) : std::string(module);
   Claim claim;
-  const auto text = evidence.config.metadata.find(fmt::format("{}.weight", module));
+  const auto text = evidence.config.metadata.find(name);
   if (text == evidence.config.metadata.end()) {
-    claim.refusal = fmt::format(
-        "the file's metadata says nothing of {}.weight, so the order of its block scales is not known", module);
+    claim.refusal =
+        fmt::format("the file's metadata says nothing of {}, so the order of its block scales is not known", name);
     return claim;
   }
   try {
     const Json json = parse_json(text->second);
-    require(json.is_object(), Errc::kCorrupt, "the metadata '{}.weight' holds no JSON object", module);
+    require(json.is_object(), Errc::kCorrupt, "the metadata '{}' holds no JSON object", name);
     const std::string type = json.string_or("_type", "");
     const Json* data = json.find("_data");
     if ((type != "NVFP4Tensor" && type != "MXTensor" && type != "Float8Tensor") || data == nullptr ||
@@ -113,8 +116,7 @@ std::optional<Claim> claim_torchao(std::string_view module, const ModuleTensors&
     const bool tiles = is_true(*data, "is_swizzled_scales") || is_true(*data, "_is_swizzled_scales");
     claim.scale_order = tiles ? GridOrder::kTiles : GridOrder::kRows;
   } catch (Error& e) {
-    e.in_tensor(tensors.find("_weight_qdata")->second->name)
-        .add_note(fmt::format("reading the metadata '{}.weight'", module));
+    e.in_tensor(codes.name).add_note(fmt::format("reading the metadata '{}'", name));
     throw;
   }
   return claim;

@@ -10,7 +10,7 @@ std::unique_ptr<Declaration> read_torchao(const ModelConfig& config);
 void write_torchao(const WrittenModel& model, ModelConfig& config);
 std::optional<Claim> claim_torchao(std::string_view module, const ModuleTensors& tensors, const Evidence& evidence);
 
-inline constexpr Spelling kTorchao[] = {
+inline constexpr Spelling kTorchaoWeights[] = {
     {.format = "nvfp4",
      .codes = "_weight_qdata",
      .codes_dtypes = "U8",
@@ -65,6 +65,18 @@ inline constexpr Spelling kTorchao[] = {
      .scales_dtypes = "F32",
      .only_read = true},
 };
+// Experts that are one parameter of another name have the same parts under it: "experts._gate_up_proj_qdata".
+inline constexpr auto kTorchaoBanks = [] {
+  std::array<Spelling, std::size(kTorchaoWeights)> banks{};
+  for (std::size_t i = 0; i < banks.size(); ++i) {
+    Spelling& s = banks[i] = kTorchaoWeights[i];
+    for (std::string_view* suffix : {&s.codes, &s.scales, &s.global, &s.activation})
+      if (!suffix->empty()) suffix->remove_prefix(std::string_view("_weight").size());
+    s.glued = s.underscored = s.only_read = true;
+  }
+  return banks;
+}();
+inline constexpr auto kTorchao = joined(kTorchaoWeights, kTorchaoBanks);
 inline constexpr Dialect torchao{.name = "torchao",
                                  .description = "torchao's flattened tensor subclasses",
                                  .spellings = kTorchao,

@@ -56,16 +56,17 @@ void decode_general(const DecodeFacts& facts, const Order& order, const DecodeRo
   const auto format = struct_at<Format>(facts.format);
   const auto into = static_cast<DType>(facts.into);
   const std::int64_t size = bytes_of(into);
-  const bool nibbles = format.element.bits() == 4;
-  alignas(64) std::uint8_t codes[kChunk], packed[kChunk / 2], values[kChunk * 4];
+  const int bits = format.element.bits();
+  alignas(64) std::uint8_t codes[kChunk], packed[kChunk], values[kChunk * 4];
   alignas(64) float factor[kChunk];
   BlockCursor cursor{factors, row.block, row.block - begin % row.block};
   for (std::int64_t at = begin; at < end; at += kChunk) {
     const std::int64_t n = end - at < kChunk ? end - at : kChunk;
-    if (nibbles) {
-      __builtin_memcpy(packed, row.codes + at / 2, static_cast<std::size_t>((n + 1) / 2));
-      for (std::int64_t k = (n + 1) / 2; k < kChunk / 2; ++k) packed[k] = 0;
-      unpack_nibbles<Ops>(packed, codes);
+    if (bits < 8) {
+      const std::int64_t bytes = (n * bits + 7) / 8;
+      __builtin_memcpy(packed, row.codes + at * bits / 8, static_cast<std::size_t>(bytes));
+      for (std::int64_t k = bytes; k < kChunk; ++k) packed[k] = 0;
+      unpack_codes<Ops>(bits, packed, codes);
     } else {
       __builtin_memcpy(codes, row.codes + at, static_cast<std::size_t>(n));
       for (std::int64_t k = n; k < kChunk; ++k) codes[k] = 0;
@@ -196,8 +197,10 @@ std::int64_t decode_fast_into(const DecodeFacts& facts, const Order& order, cons
   if (order.before != 1 || !facts.reads_minus_zero || row.block < kByteStep) return 0;
   if (format.element == kE4M3)
     decode_bytes<Ops, kInto, kE4M3>(facts, order, row, factors, begin, end);
-  else
+  else if (format.element == kE5M2)
     decode_bytes<Ops, kInto, kE5M2>(facts, order, row, factors, begin, end);
+  else
+    return 0;
   return end - begin;
 }
 

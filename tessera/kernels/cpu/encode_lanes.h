@@ -44,7 +44,7 @@ typename Ops::U code_lanes(Element element, const Encode& how, DType source, typ
   const F a = magnitude_of(q);
   Word<F> code = how.stochastic ? encode_magnitude_stochastic<F>(element, a, random) : encode_magnitude<F>(element, a);
   if (how.ties == Ties::kTowardZero) {
-    const F middle = (decode_number<Ops>(element, code - 1u) + decode_number<Ops>(element, code)) * 0.5f;
+    const F middle = (decode_magnitude<F>(element, code - 1u) + decode_magnitude<F>(element, code)) * 0.5f;
     const auto lower = (a == middle) & (code > all_words<F>(0u));
     code = lower ? code - 1u : code;
   }
@@ -115,7 +115,7 @@ const std::uint32_t* random_run(const RandomKey& key, std::uint64_t logical, std
   return to + logical % 4;
 }
 
-// Elements [begin, end) of the row. A begin that is odd has codes of 8 bits.
+// Elements [begin, end) of the row. The codes of a begin start on a byte.
 template <class Ops>
 void encode_general(const EncodeFacts& facts, const Row& row, const Blocks& blocks, const Place& place,
                     std::int64_t begin, std::int64_t end) {
@@ -124,13 +124,13 @@ void encode_general(const EncodeFacts& facts, const Row& row, const Blocks& bloc
   const auto how = struct_at<Encode>(facts.encode);
   const auto key = struct_at<RandomKey>(facts.key);
   const auto source = static_cast<DType>(facts.source);
-  const bool nibbles = format.element.bits() == 4;
+  const int bits = format.element.bits();
   const std::int64_t past = begin < row.first ? 0 : 1 + (begin - row.first) / row.block;
   const std::int64_t within = past == 0 ? row.block - row.first + begin : (begin - row.first) % row.block;
   BlockCursor cursor{blocks.operands + past, row.block, row.block - within};
   alignas(64) float x[kChunk], operand[kChunk];
   alignas(64) std::uint32_t random[kChunk + 4 * Ops::kLanes];
-  alignas(64) std::uint8_t codes[kChunk], packed[kChunk / 2];
+  alignas(64) std::uint8_t codes[kChunk], packed[kChunk];
   for (std::int64_t at = begin; at < end; at += kChunk) {
     const std::int64_t n = end - at < kChunk ? end - at : kChunk;
     for (std::int64_t k = n; k < kChunk; ++k) operand[k] = 1;
@@ -144,13 +144,13 @@ void encode_general(const EncodeFacts& facts, const Row& row, const Blocks& bloc
       store_bytes<Ops>(codes + k,
                        code_lanes<Ops>(format.element, how, source, load<F>(x + k), load<F>(operand + k), lane_words));
     }
-    if (!nibbles) {
+    if (bits == 8) {
       __builtin_memcpy(place.codes + at, codes, static_cast<std::size_t>(n));
       continue;
     }
-    for (std::int64_t k = n; k < kChunk; ++k) codes[k] = 0;  // the high nibble of an odd row's last byte
-    pack_nibbles<Ops>(codes, packed);
-    __builtin_memcpy(place.codes + at / 2, packed, static_cast<std::size_t>((n + 1) / 2));
+    for (std::int64_t k = n; k < kChunk; ++k) codes[k] = 0;  // what is left of a row's last byte
+    pack_codes<Ops>(bits, codes, packed);
+    __builtin_memcpy(place.codes + at * bits / 8, packed, static_cast<std::size_t>((n * bits + 7) / 8));
   }
 }
 

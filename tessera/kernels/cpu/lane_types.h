@@ -106,32 +106,24 @@ void unpack_nibbles(const std::uint8_t* packed, std::uint8_t* to) {
   }
 }
 
-// The magnitude of a code of a small element; specials read as the numbers that they are not.
+// kChunk codes of `bits` bits, a byte each, one behind the other, and back. Codes of 6 bits take three bytes for four.
 template <class Ops>
-typename Ops::F decode_number(Element element, typename Ops::U code) {
-  using F = typename Ops::F;
-  const auto mantissa = static_cast<std::uint32_t>(element.mantissa_bits);
-  const std::uint32_t magnitude_mask = (1u << (element.bits() - 1)) - 1u;
-  const Word<F> a = code & magnitude_mask;
-  const F normal = float_of<F>((a << (23u - mantissa)) + (static_cast<std::uint32_t>(127 - element.bias) << 23));
-  const F small = __builtin_convertvector(std::bit_cast<Int<F>>(a), F) * pow2(1 - element.bias - element.mantissa_bits);
-  return a < all_words<F>(1u << mantissa) ? small : normal;
+void pack_codes(int bits, const std::uint8_t* codes, std::uint8_t* to) {
+  if (bits == 4) return pack_nibbles<Ops>(codes, to);
+  for (std::int64_t i = 0; i < kChunk; ++i) append_code(to, bits, i, codes[i]);
+}
+template <class Ops>
+void unpack_codes(int bits, const std::uint8_t* packed, std::uint8_t* to) {
+  if (bits == 4) return unpack_nibbles<Ops>(packed, to);
+  for (std::int64_t i = 0; i < kChunk; ++i) to[i] = static_cast<std::uint8_t>(load_code(packed, bits, i));
 }
 
-// The value of a code, its specials and its sign.
+// The value of a code of a small signed element.
 template <class Ops>
 typename Ops::F decode_element(Element element, typename Ops::U code) {
   using F = typename Ops::F;
-  F value = decode_number<Ops>(element, code);
-  const Word<F> a = code & ((1u << (element.bits() - 1)) - 1u);
-  if (element.specials == Specials::kNanOnly) value = a == all_words<F>(nan_code(element)) ? all<F>(kNaN) : value;
-  if (element.specials == Specials::kIeee) {
-    const Word<F> infinity = all_words<F>(max_code(element) + 1u);
-    value = a == infinity ? all<F>(kInfinity) : value;
-    value = a > infinity ? all<F>(kNaN) : value;
-  }
   const auto sign_shift = static_cast<std::uint32_t>(32 - element.bits());
-  return float_of<F>(word_of(value) | ((code << sign_shift) & 0x80000000u));
+  return float_of<F>(word_of(decode_magnitude<F>(element, code)) | ((code << sign_shift) & 0x80000000u));
 }
 
 // bits16() of lanes.

@@ -157,7 +157,7 @@ void prepare(const EncodeFacts& facts, Blocks& blocks) {
   const Element element = struct_at<Format>(facts.format).element;
   if (element == kE2M1) return prepare_for<Ops, kE2M1>(facts, blocks);
   if (element == kE4M3) return prepare_for<Ops, kE4M3>(facts, blocks);
-  prepare_for<Ops, kE5M2>(facts, blocks);
+  if (element == kE5M2) return prepare_for<Ops, kE5M2>(facts, blocks);
 }
 
 }  // namespace tessera::cpu

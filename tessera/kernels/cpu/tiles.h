@@ -19,10 +19,10 @@ inline constexpr std::int64_t kSearchedBlock = 32;  // columns
 
 // Whether the lanes know this format; the whole's extent fills in its blocks.
 inline bool has_lanes(const Format& format, Extent whole) {
-  const Element e = format.element;
-  if (format.is_dense() || (e != kE2M1 && e != kE4M3 && e != kE5M2)) return false;
+  const Element& e = format.element;
+  if (format.is_dense() || e.bits() > 8 || !e.is_signed || e.mantissa_bits == 0) return false;
   const std::int64_t cols = block_in(format, whole).cols;
-  return e.bits() == 8 || cols % 2 == 0 || cols >= whole.cols;
+  return cols % codes_of_whole_bytes(e) == 0 || cols >= whole.cols;
 }
 
 // A piece as the kernels see it: rows that end on blocks follow each other without a seam and count as one.

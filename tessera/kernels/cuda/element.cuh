@@ -6,8 +6,22 @@
 namespace tessera::cuda {
 
 // Elements as kernel template arguments: a class value cannot be one.
-enum class Kind : int { kE2M1, kE4M3, kE5M2 };
-constexpr Element element_of(Kind kind) { return kind == Kind::kE2M1 ? kE2M1 : kind == Kind::kE4M3 ? kE4M3 : kE5M2; }
+enum class Kind : int { kE2M1, kE2M3, kE3M2, kE4M3, kE5M2 };
+constexpr Element element_of(Kind kind) {
+  switch (kind) {
+    case Kind::kE2M1:
+      return kE2M1;
+    case Kind::kE2M3:
+      return kE2M3;
+    case Kind::kE3M2:
+      return kE3M2;
+    case Kind::kE4M3:
+      return kE4M3;
+    case Kind::kE5M2:
+      return kE5M2;
+  }
+  return kNoElement;
+}
 
 // The element at `i` as a float; a NaN of 16 bits becomes the quiet one of its sign, as decode() gives it.
 template <DType kType>
@@ -103,6 +117,8 @@ void with_source(DType type, F f) {
 template <class F>
 void with_kind(Element element, F f) {
   if (element == kE2M1) f.template operator()<Kind::kE2M1>();
+  if (element == kE2M3) f.template operator()<Kind::kE2M3>();
+  if (element == kE3M2) f.template operator()<Kind::kE3M2>();
   if (element == kE4M3) f.template operator()<Kind::kE4M3>();
   if (element == kE5M2) f.template operator()<Kind::kE5M2>();
 }

@@ -39,16 +39,17 @@ TESSERA_GPU std::uint32_t encode_magnitude<cuda::GpuLane>(Element element, cuda:
 }
 
 template <>
-TESSERA_GPU cuda::GpuLane decode_e4m3_magnitude<cuda::GpuLane>(std::uint32_t byte) {
+TESSERA_GPU cuda::GpuLane decode_magnitude<cuda::GpuLane>(Element element, std::uint32_t code) {
 #ifdef __CUDA_ARCH__
-  float value;
-  asm("{ .reg .b32 p; .reg .b16 l, h; cvt.rn.f16x2.e4m3x2 p, %1; mov.b32 {l, h}, p; cvt.f32.f16 %0, l; }"
-      : "=f"(value)
-      : "h"(static_cast<std::uint16_t>(byte & 0x7fu)));
-  return {value};
-#else
-  return {decode_e4m3_magnitude<float>(byte)};
+  if (element == kE4M3) {
+    float value;
+    asm("{ .reg .b32 p; .reg .b16 l, h; cvt.rn.f16x2.e4m3x2 p, %1; mov.b32 {l, h}, p; cvt.f32.f16 %0, l; }"
+        : "=f"(value)
+        : "h"(static_cast<std::uint16_t>(code & 0x7fu)));
+    return {value};
+  }
 #endif
+  return {decode_magnitude<float>(element, code)};
 }
 
 #undef TESSERA_GPU

@@ -31,7 +31,8 @@ struct Facts {
 template <class Rule, class Tag>
 constexpr bool qualifies() {
   constexpr Format f = Tag::kFormat;
-  if constexpr (f.is_dense() || f.block.rows != 1 || f.block.cols < kChunk || f.block.cols > 32 * kChunk ||
+  constexpr bool has_kind = f.element == kE2M1 || f.element == kE4M3 || f.element == kE5M2;
+  if constexpr (f.is_dense() || !has_kind || f.block.rows != 1 || f.block.cols < kChunk || f.block.cols > 32 * kChunk ||
                 !is_power_of_two(f.block.cols) || !Rule::supports(f) || candidates_of<Rule>() != 1) {
     return false;
   } else {

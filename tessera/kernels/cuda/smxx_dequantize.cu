@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kThreads) dequantize_kernel(DequantizeArgs a) 
         block_end += a.block.cols;
         scale = decode_scale_bits<float>(a.format, stored_scale(a.format, a.scales, scale_row + block_c));
       }
-      const std::uint32_t code = kBits == 8 ? codes[c] : (codes[c / 2] >> (4 * (c % 2))) & 0xfu;
+      const std::uint32_t code = load_code(codes, kBits, c);
       const float value = value_of(a.format, kElement, a.sense, a.reads_minus_zero, code, scale, global);
       store<kInto>(a.into, r * a.extent.cols + c, value);
     }

@@ -1,5 +1,5 @@
 // Codes of any format, writer and cut, given the operands of the blocks: a thread takes eight neighbours of a row, so
-// that 4-bit codes share no byte between threads.
+// that codes of fewer than 8 bits share no byte between threads.
 #include "tessera/kernels/cuda/element.cuh"
 
 namespace tessera::cuda {
@@ -55,7 +55,8 @@ __global__ void __launch_bounds__(kThreads) encode_kernel(EncodeArgs a) {
     }
     std::uint8_t* out = a.codes + r * a.row_bytes + c0 * kBits / 8;
     const int bytes = (count * kBits + 7) / 8;
-    if (count == kEach && reinterpret_cast<std::uintptr_t>(out) % kBits == 0) {
+    constexpr bool kIsWord = kBits == 8 || kBits == 4;  // eight codes are a word that can be stored at once
+    if (kIsWord && count == kEach && reinterpret_cast<std::uintptr_t>(out) % kBits == 0) {
       if constexpr (kBits == 8)
         *reinterpret_cast<std::uint64_t*>(out) = packed;
       else

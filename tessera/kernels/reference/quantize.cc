@@ -11,19 +11,12 @@ std::uint32_t order_of(float x) { return std::bit_cast<std::uint32_t>(magnitude(
 
 std::uint32_t stored_code(const QuantizedTensor& q, std::int64_t r, std::int64_t c) {
   const std::uint8_t* row = q.codes.as<std::uint8_t>() + r * row_bytes(q.format, q.extent.cols);
-  if (q.format.element.bits() == 8) return row[c];
-  return (row[c / 2] >> (4 * (c % 2))) & 0xfu;
+  return load_code(row, q.format.element.bits(), c);
 }
 
 void store_code(QuantizedTensor& q, std::int64_t r, std::int64_t c, std::uint32_t code) {
   std::uint8_t* row = q.codes.as<std::uint8_t>() + r * row_bytes(q.format, q.extent.cols);
-  if (q.format.element.bits() == 8) {
-    row[c] = static_cast<std::uint8_t>(code);
-  } else if (c % 2 == 0) {
-    row[c / 2] = static_cast<std::uint8_t>(code);  // the high nibble of an odd row's last byte stays 0
-  } else {
-    row[c / 2] = static_cast<std::uint8_t>(row[c / 2] | code << 4);
-  }
+  append_code(row, q.format.element.bits(), c, code);
 }
 
 std::uint32_t scale_bits(const QuantizedTensor& q, std::int64_t index) {

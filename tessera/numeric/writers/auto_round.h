@@ -15,10 +15,10 @@ struct AutoRoundRule {
   static constexpr float kLeastScale = 1.f / (448.f * 512.f);
 
   static constexpr bool supports(const Format& f) {
-    if (f.scale == kE8M0) return f.block == Block{32, 1};
+    if (f.scale == kE8M0) return f.block == Block{32, 1} && f.element.bits() != 6;
     if (kMode != AutoRoundMode::kFloor) return false;
     if (f.scale == kE4M3) return f.block == Block{16, 1};
-    return f.is_scaled() && f.element == kE4M3;
+    return f.scale == kE8M23 && f.element == kE4M3;
   }
   template <class F>
   static constexpr F inverse(F x) {
@@ -53,7 +53,7 @@ struct AutoRoundRule {
   static constexpr ScaleChoice<F> e4m3_scale(const ScaleInput<F>& in) {
     const F wanted = all<F>(in.global) * (in.amax * all<F>(1.f / 6.f));
     const Word<F> code = is_nan_lane(wanted) ? all_words<F>(0x7fu) : encode_magnitude<F>(kE4M3, wanted);
-    return {code, inverse(decode_e4m3_magnitude<F>(code) * all<F>(inverse<float>(in.global)))};
+    return {code, inverse(decode_magnitude<F>(kE4M3, code) * all<F>(inverse<float>(in.global)))};
   }
   template <class F>
   static constexpr ScaleChoice<F> power_of_two(const Format& f, const ScaleInput<F>& in) {

@@ -10,7 +10,7 @@ struct ComfyRule {
   static constexpr bool supports(const Format& f) {
     if (f.scale == kE8M0) return f.block == Block{32, 1} && f.element == kE4M3;
     if (f.scale == kE4M3) return f.block == Block{16, 1};
-    return f.is_scaled() && f.block == Block{0, 0};
+    return f.scale == kE8M23 && f.block == Block{0, 0};
   }
   static constexpr float global(const Format& f, float amax, DType source) {
     return f.has_global ? round_to(source, amax / 2688.f) : 1.f;
@@ -35,7 +35,7 @@ struct ComfyRule {
   static constexpr ScaleChoice<F> e4m3_scale(const ScaleInput<F>& in) {
     const F wanted = in.amax / all<F>(6.f) / all<F>(in.global);
     const Word<F> code = is_nan_lane(wanted) ? all_words<F>(0x7fu) : encode_magnitude<F>(kE4M3, wanted);
-    const F s = decoding_scale(Sense::kMultiply, decode_e4m3_magnitude<F>(code), in.global);
+    const F s = decoding_scale(Sense::kMultiply, decode_magnitude<F>(kE4M3, code), in.global);
     return {code, s == all<F>(0.f) ? all<F>(kInfinity) : s};
   }
   template <class F>

@@ -16,7 +16,8 @@ struct CompressedTensorsRule {
   }
   static constexpr bool supports(const Format& f) {
     if (f.scale == kE4M3) return f.block == Block{16, 1};
-    return f.is_scaled();
+    if (f.scale == kE8M0) return f.element.bits() != 6;
+    return f.scale == kE8M23;
   }
 
   // 2688 / amax: a number over a tensor is its reciprocal times the number, each rounded to the dtype of the weights.
@@ -49,13 +50,13 @@ struct CompressedTensorsRule {
     Word<F> code = encode_magnitude<F>(kE4M3, wanted);
     code = code == all_words<F>(0u) ? all_words<F>(0x20u) : code;  // a zero block, or underflow: 0.125
     code = is_nan_lane(wanted) ? all_words<F>(0x7fu) : code;
-    return {code, decoding_scale(Sense::kDivide, decode_e4m3_magnitude<F>(code), in.global)};
+    return {code, decoding_scale(Sense::kDivide, decode_magnitude<F>(kE4M3, code), in.global)};
   }
 
   // The power of two at or under amax, or the next one where the mantissa is 1.75 or more, over 2^emax of the element.
   template <class F>
   static constexpr ScaleChoice<F> power_of_two(const Format& f, const ScaleInput<F>& in) {
-    const std::uint32_t emax = f.element == kE2M1 ? 2 : f.element == kE4M3 ? 8 : 15;
+    const auto emax = static_cast<std::uint32_t>(floor_log2(max_finite(f.element)));
     Word<F> exponent = (word_of(in.amax) + (1u << 21)) >> 23;
     if (in.source == DType::kF16) {
       // f16's own subnormals have no exponent to round: they count as zero, but for those from 0.75 * 2^-14 up, which

@@ -20,7 +20,7 @@ struct FourOverSixRule {
     F base = in.amax / all<F>(6.f) * all<F>(encoding);
     if (candidate == 1) base = base * all<F>(1.5f);
     const Word<F> code = is_nan_lane(base) ? all_words<F>(0x7fu) : encode_magnitude<F>(kE4M3, base);
-    const F s = decode_e4m3_magnitude<F>(code);
+    const F s = decode_magnitude<F>(kE4M3, code);
     // A block whose scale vanishes decodes to zero: its elements are divided by infinity.
     const F operand = code == all_words<F>(0u) ? all<F>(kInfinity) : decoding_scale(Sense::kMultiply, s, in.global);
     return {code, operand};

@@ -9,7 +9,7 @@ namespace tessera::writers {
 
 struct GgmlRule {
   static constexpr bool supports(const Format& f) {
-    return f.element == kE2M1 && f.block.rows == 1 && (f.scale == kE8M0 || f.block.cols == 16);
+    return f.element == kE2M1 && f.block.rows == 1 && (f.scale == kE8M0 || (f.scale == kE4M3 && f.block.cols == 16));
   }
   static constexpr float global(const Format&, float, DType) { return 1; }
 
@@ -22,7 +22,7 @@ struct GgmlRule {
       return {byte, decode_e8m0<F>(byte)};
     }
     const Word<F> byte = unsigned_e4m3(in.amax / all<F>(6.f));
-    return {byte, decode_e4m3_magnitude<F>(byte)};
+    return {byte, decode_magnitude<F>(kE4M3, byte)};
   }
   static constexpr Encode encode(const Format&, DType) {
     return {.ties = Ties::kFirst, .sign = SignOfZero::kDropped, .nan_code = 0};

@@ -11,7 +11,9 @@ enum class GptOssMode : std::uint8_t { kUp, kFloor };
 
 template <GptOssMode kMode>
 struct GptOssRule {
-  static constexpr bool supports(const Format& f) { return f.scale == kE8M0 && f.block == Block{32, 1}; }
+  static constexpr bool supports(const Format& f) {
+    return f.scale == kE8M0 && f.block == Block{32, 1} && f.element.bits() != 6;
+  }
   static constexpr float global(const Format&, float, DType) { return 1; }
 
   // The exponent's bits of f32 are the byte; a scale under 2^-126 has none, and its elements are multiplied by 0.

@@ -12,7 +12,7 @@ enum class MlxMode : std::uint8_t { kNearest, kCeil };
 template <MlxMode kMode>
 struct MlxRule {
   static constexpr bool supports(const Format& f) {
-    if (f.scale == kE8M0) return f.block == Block{32, 1} && f.element != kE5M2;
+    if (f.scale == kE8M0) return f.block == Block{32, 1} && (f.element == kE2M1 || f.element == kE4M3);
     return f.scale == kE4M3 && f.block == Block{16, 1};
   }
   static constexpr float global(const Format&, float, DType) { return 1; }
@@ -22,7 +22,7 @@ struct MlxRule {
     const F v = in.amax / all<F>(max_finite(f.element));
     if (f.scale == kE4M3) {
       const Word<F> code = is_nan_lane(v) ? all_words<F>(0x7fu) : encode_magnitude<F>(kE4M3, v);
-      const F s = decode_e4m3_magnitude<F>(code);
+      const F s = decode_magnitude<F>(kE4M3, code);
       return {code, s == all<F>(0.f) ? all<F>(kInfinity) : s};
     }
     // The square root of two lies between two numbers of f32: from the upper one on, log2 is nearer to the next

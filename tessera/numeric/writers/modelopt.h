@@ -9,7 +9,7 @@ namespace tessera::writers {
 struct ModeloptRule {
   static constexpr bool supports(const Format& f) {
     if (f.scale == kE4M3) return f.block.rows == 1;
-    return f.is_scaled() && f.element != kE5M2;
+    return (f.scale == kE8M0 || f.scale == kE8M23) && (f.element == kE2M1 || f.element == kE4M3);
   }
   static constexpr bool is_per_tensor(const Format& f) { return f.block == Block{0, 0}; }
   static constexpr bool refuses_non_finite(const Format& f) { return f.scale != kE8M0; }
@@ -48,7 +48,7 @@ struct ModeloptRule {
   static constexpr ScaleChoice<F> clamped_scale(F wanted, float global) {
     const F s = lane_max(wanted, all<F>(0x1p-9f));
     const Word<F> code = is_nan_lane(wanted) ? all_words<F>(0x7fu) : encode_magnitude<F>(kE4M3, s);
-    return {code, decoding_scale(Sense::kMultiply, decode_e4m3_magnitude<F>(code), global)};
+    return {code, decoding_scale(Sense::kMultiply, decode_magnitude<F>(kE4M3, code), global)};
   }
 
  private:

@@ -14,10 +14,10 @@ struct QuarkRule {
   static constexpr float kLeastScale = 0x1p-23f;
 
   static constexpr bool supports(const Format& f) {
-    if (f.scale == kE8M0) return f.block == Block{32, 1};
+    if (f.scale == kE8M0) return f.block == Block{32, 1} && (f.element.bits() != 6 || kMode == QuarkMode::kEven);
     if (kMode != QuarkMode::kEven) return false;
     if (f.scale == kE4M3) return f.block == Block{16, 1};
-    return f.is_scaled() && f.element == kE4M3 && f.block.cols == 0;
+    return f.scale == kE8M23 && f.element == kE4M3 && f.block.cols == 0;
   }
   static constexpr float global(const Format& f, float amax, DType) {
     if (!f.has_global) return 1;
@@ -36,17 +36,24 @@ struct QuarkRule {
   }
   static constexpr Encode encode(const Format& f, DType) {
     const bool fp8 = f.scale == kE8M23;
-    return {.round_quotient = fp8, .sign = fp8 ? SignOfZero::kKept : SignOfZero::kDropped, .nan_code = 7};
+    return {.round_quotient = fp8,
+            .sign = fp8 ? SignOfZero::kKept : SignOfZero::kDropped,
+            .nan_code = quiet_code(f.element)};
   }
 
  private:
+  // What a NaN leaves in an element without one: its exponent and the first bit of its mantissa. 7 of E2M1.
+  static constexpr std::uint8_t quiet_code(const Element& e) {
+    const std::uint32_t exponent = ((1u << e.exponent_bits) - 1u) << e.mantissa_bits;
+    return static_cast<std::uint8_t>(exponent | 1u << (e.mantissa_bits - 1));
+  }
   template <class F>
   static constexpr ScaleChoice<F> e4m3_scale(const ScaleInput<F>& in) {
     const F wanted = in.amax / all<F>(6.f * in.global);
     Word<F> code = encode_magnitude<F>(kE4M3, wanted);
     code = code == all_words<F>(0u) ? all_words<F>(0x38u) : code;
     code = is_nan_lane(wanted) ? all_words<F>(0x7fu) : code;
-    return {code, decoding_scale(Sense::kMultiply, decode_e4m3_magnitude<F>(code), in.global)};
+    return {code, decoding_scale(Sense::kMultiply, decode_magnitude<F>(kE4M3, code), in.global)};
   }
   template <class F>
   static constexpr ScaleChoice<F> power_of_two(const Format& f, const ScaleInput<F>& in) {

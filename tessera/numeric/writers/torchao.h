@@ -25,7 +25,7 @@ struct TorchaoRule {
     if (f.scale == kE8M0) return f.block == Block{32, 1};
     if (kMode != TorchaoMode::kFloor) return false;
     if (f.scale == kE4M3) return f.block == Block{16, 1};
-    return f.is_scaled() && f.element == kE4M3 && f.block.cols == 0;
+    return f.scale == kE8M23 && f.element == kE4M3 && f.block.cols == 0;
   }
   static constexpr float global(const Format& f, float amax, DType) { return f.has_global ? amax / 2688.f : 1.f; }
 
@@ -36,9 +36,13 @@ struct TorchaoRule {
     const F s = round_to(in.source, in.amax / all<F>(448.f));
     return {word_of(s), s};
   }
-  // NaN: what an all-zero tensor's codes are, whose scales are NaN.
+  // NaN: what an all-zero tensor's codes are, whose scales are NaN. A processor's own NaN has a sign; half of the
+  // highest exponent is what arithmetic on its bits leaves of the rest: 12 of E2M1.
   static constexpr Encode encode(const Format& f, DType) {
-    return {.multiply = f.scale == kE4M3 || kMode == TorchaoMode::kRceil, .sign = SignOfZero::kKept, .nan_code = 12};
+    const std::uint32_t half = f.element.sign_bit() >> 1;
+    return {.multiply = f.scale == kE4M3 || kMode == TorchaoMode::kRceil,
+            .sign = SignOfZero::kKept,
+            .nan_code = static_cast<std::uint8_t>(f.element.sign_bit() | half)};
   }
 
   // amax / 6 over the global, in [2^-6, 448]; elements are multiplied by (1 / global) / scale.
@@ -47,7 +51,7 @@ struct TorchaoRule {
     const F wanted = in.amax / all<F>(6.f) / all<F>(in.global);
     const Word<F> code =
         is_nan_lane(wanted) ? all_words<F>(0x7fu) : encode_magnitude<F>(kE4M3, lane_max(wanted, all<F>(0x1p-6f)));
-    return {code, all<F>(1.f / in.global) / decode_e4m3_magnitude<F>(code)};
+    return {code, all<F>(1.f / in.global) / decode_magnitude<F>(kE4M3, code)};
   }
 
  private:

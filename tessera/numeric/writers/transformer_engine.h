@@ -57,7 +57,7 @@ struct TransformerEngineRule {
     const F product = in.amax * all<F>(whole * (1.f / 6.f));
     const F wanted = product < all<F>(kMost) ? product : all<F>(kMost);
     const Word<F> code = encode_magnitude<F>(kE4M3, wanted);
-    const F s = all<F>(1.f) / (decode_e4m3_magnitude<F>(code) * all<F>(1.f / whole));
+    const F s = all<F>(1.f) / (decode_magnitude<F>(kE4M3, code) * all<F>(1.f / whole));
     return {code, s < all<F>(kMost) ? s : all<F>(kMost)};
   }
   // amax times the rounded reciprocal of the largest number, up to a power of two; elements are multiplied by its
