@@ -25,6 +25,7 @@ std::optional<Scales> scales_of(const PackedMatrix& w) {
   if (w.scale_bytes == 0) return Scales::kNone;
   if (w.scale_bytes == 4) return Scales::kF32;
   if (w.format.scale == kE4M3) return Scales::kE4M3;
+  if (w.format.scale == kUE5M3) return Scales::kUE5M3;
   if (w.format.scale == kE8M0) return Scales::kE8M0;
   return std::nullopt;
 }

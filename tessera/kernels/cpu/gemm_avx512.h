@@ -76,10 +76,11 @@ struct Avx512Base {
       for (std::int64_t c = 0; c < chains; ++c) store(out + c * kPanelRows, all<F>(1.f));
     } else if (kind == Scales::kF32) {
       __builtin_memcpy(out, at, static_cast<std::size_t>(chains * kPanelRows) * sizeof(float));
-    } else if (kind == Scales::kE8M0) {
+    } else if (kind == Scales::kE8M0 || kind == Scales::kUE5M3) {
       for (std::int64_t c = 0; c < chains; ++c) {
         const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + c * kPanelRows));
-        store(out + c * kPanelRows, decode_e8m0<F>(u(_mm512_cvtepu8_epi32(bytes))));
+        const U bits = u(_mm512_cvtepu8_epi32(bytes));
+        store(out + c * kPanelRows, kind == Scales::kE8M0 ? decode_e8m0<F>(bits) : decode_magnitude<F>(kUE5M3, bits));
       }
     } else {
       read_e4m3_scales(at, chains, out);

@@ -5,7 +5,7 @@
 namespace tessera_lanes {
 
 enum class Codes { kE2M1, kE4M3, kE5M2, kBf16, kF32 };
-enum class Scales { kNone, kE4M3, kE8M0, kF32 };  // kNone: every chain counts once
+enum class Scales { kNone, kE4M3, kUE5M3, kE8M0, kF32 };  // kNone: every chain counts once
 
 // A GemmTile and what its PackedMatrix says of the panels; lengths along k in elements.
 struct GemmFacts {

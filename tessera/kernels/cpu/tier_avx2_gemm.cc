@@ -62,7 +62,8 @@ struct Avx2Gemm {
     }
     for (std::int64_t i = 0; i < chains * kPanelRows; i += kLanes) {
       F scale = all<F>(1.f);
-      if (kind == Scales::kE4M3) scale = decode_e4m3_magnitude<F>(words_of_bytes(at + i));
+      if (kind == Scales::kE4M3) scale = decode_magnitude<F>(kE4M3, words_of_bytes(at + i));
+      if (kind == Scales::kUE5M3) scale = decode_magnitude<F>(kUE5M3, words_of_bytes(at + i));
       if (kind == Scales::kE8M0) scale = decode_e8m0<F>(words_of_bytes(at + i));
       store(out + i, scale);
     }
