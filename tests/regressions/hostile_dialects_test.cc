@@ -182,7 +182,7 @@ std::vector<Case> single_file_cases() {
   };
 }
 
-std::vector<Case> bank_cases() {
+std::vector<Case> block_cases() {
   return {
       {"BlocksHaveFiveAxes",
        blocks({1, 2, 2, 1, 16}, {1, 2, 2, 1}),
@@ -228,6 +228,11 @@ std::vector<Case> bank_cases() {
        ModelBuilder().bytes(std::string(kQ) + ".weight", DType::kF8E4M3, {0, kHuge}, {}),
        std::string(kQ) + ".weight",
        {"2^48"}},
+  };
+}
+
+std::vector<Case> bank_cases() {
+  return {
       {"DeclaredExpertsAreAbsurd",
        empty_stack().file("config.json", R"({"num_experts": 4611686018427387904})"),
        std::string(kGateUp) + ".weight_packed",
@@ -374,6 +379,7 @@ TEST_P(HostileDialect, IsAnErrorThatSaysWhatWasWanted) {
 const auto kNameOf = [](const auto& info) { return std::string(info.param.name); };
 INSTANTIATE_TEST_SUITE_P(Comfy, HostileDialect, testing::ValuesIn(comfy_cases()), kNameOf);
 INSTANTIATE_TEST_SUITE_P(SingleFile, HostileDialect, testing::ValuesIn(single_file_cases()), kNameOf);
+INSTANTIATE_TEST_SUITE_P(Blocks, HostileDialect, testing::ValuesIn(block_cases()), kNameOf);
 INSTANTIATE_TEST_SUITE_P(Bank, HostileDialect, testing::ValuesIn(bank_cases()), kNameOf);
 INSTANTIATE_TEST_SUITE_P(Folder, HostileDialect, testing::ValuesIn(folder_cases()), kNameOf);
 
