@@ -54,7 +54,7 @@ class Json final {
   const Json* find(std::string_view key) const;
   Json* find(std::string_view key) { return const_cast<Json*>(std::as_const(*this).find(key)); }
   template <class... Keys>
-  const Json* find(std::string_view key, Keys... rest) const {
+  const Json* find(std::string_view key, const Keys&... rest) const {
     const Json* inner = find(key);
     return inner ? inner->find(rest...) : nullptr;
   }

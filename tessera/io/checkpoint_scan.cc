@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "tessera/io/module_names.h"
+#include "tessera/io/module_checks.h"
 
 namespace tessera {
 namespace {
@@ -33,7 +33,6 @@ bool has_absurd_axes(const StoredTensor& t) {
 }
 
 constexpr std::size_t kMostModules = 2'000'000;  // of banks; a file's header has at most a million tensors
-constexpr std::size_t kListedExperts = 16;       // missing ones that are named one by one, of each bank
 constexpr std::uint64_t kMostText = 64 << 10;    // of a note that stands in a tensor
 
 class Scanner final {
@@ -49,9 +48,7 @@ class Scanner final {
     for (const auto& [base, tensors] : grouped) add(base, tensors);
     std::sort(scan_.modules.begin(), scan_.modules.end(),
               [](const Module& a, const Module& b) { return a.name < b.name; });
-    check_names();
-    check_experts();
-    compare_with_declaration();
+    check_modules(scan_);
   }
 
  private:
@@ -469,91 +466,8 @@ class Scanner final {
             true);
   }
 
-  // A matrix that a bank holds may stand beside it as well; which of the two counts, nothing tells.
-  void check_names() {
-    for (std::size_t i = 1; i < scan_.modules.size(); ++i) {
-      const Module &a = scan_.modules[i - 1], &b = scan_.modules[i];
-      if (a.name == b.name)
-        problem("twice", Errc::kCorrupt, b.codes->name,
-                fmt::format("{} stands twice: in {} and in {}", a.name, a.codes->name, b.codes->name));
-    }
-  }
-
-  // Banks are complete: the same parts of every expert, as many as the configuration says.
-  void check_experts() {
-    std::map<std::string, std::map<std::int64_t, std::set<std::string>>> banks;
-    for (const Module& m : scan_.modules)
-      if (const std::optional<ExpertName> e = expert_name(m.name)) banks[e->bank][e->index].insert(e->part);
-    const std::int64_t declared = expert_count(scan_.config);
-    for (const auto& [bank, experts] : banks) {
-      std::set<std::string> parts;
-      for (const auto& [index, own] : experts) parts.insert(own.begin(), own.end());
-      const bool shared = bank.ends_with("shared_experts");
-      const std::int64_t count =
-          std::max(experts.rbegin()->first + 1, shared ? 0 : std::min<std::int64_t>(declared, 1 << 20));
-      std::size_t missing = static_cast<std::size_t>(count) * parts.size(), listed = 0;
-      for (const auto& [index, own] : experts) missing -= own.size();
-      for (std::int64_t i = 0; i < count && listed < missing; ++i) {
-        const auto it = experts.find(i);
-        for (const std::string& part : parts) {
-          if (it != experts.end() && it->second.contains(part)) continue;
-          if (listed++ == kListedExperts) {
-            problem("expert_missing", Errc::kNotFound, bank,
-                    fmt::format("{} lacks {} more matrices of its {} experts", bank, missing - kListedExperts, count));
-            listed = missing;
-            break;
-          }
-          problem("expert_missing", Errc::kNotFound, fmt::format("{}.{}.{}", bank, i, part),
-                  fmt::format("{}.{}.{} is missing: the bank has {} experts with {}", bank, i, part, count,
-                              fmt::join(parts, ", ")));
-        }
-      }
-    }
-  }
-
-  void compare_with_declaration() {
-    if (scan_.declared == nullptr) return;
-    const Declaration& d = *scan_.declared;
-    std::map<std::string, std::pair<std::string, std::size_t>> foreign;  // dialect -> first module, count
-    for (const Module& m : scan_.modules) {
-      const std::optional<DeclaredScheme>& scheme = m.reading.declared;
-      if (!m.is_quantized()) {
-        const ModuleKind kind = module_kind(m.name);
-        if (scheme && m.is_matrix() && (kind == ModuleKind::kLinear || kind == ModuleKind::kHead))
-          contradiction("declared_quantized", m.codes->name,
-                        fmt::format("{} declares {} as {}, but it is stored as {}; the bytes win", d.where, m.name,
-                                    scheme->label, m.codes->type));
-        continue;
-      }
-      if (m.reading.dialect->name != d.dialect && m.reading.dialect->kin != d.dialect) {
-        auto& [first, count] = foreign[std::string(m.reading.dialect->name)];
-        if (count++ == 0) first = m.name;
-      }
-      const std::string_view family = format_family(m.reading.format);
-      if (!scheme && d.names_modules)
-        contradiction(
-            "declared_dense", m.codes->name,
-            fmt::format("{} leaves {} unquantized, but it is stored as {}; the bytes win", d.where, m.name, family));
-      else if (scheme && !scheme->family.empty() && scheme->family != family)
-        contradiction("declared_otherwise", m.codes->name,
-                      fmt::format("{} declares {} as {}, but it is stored as {}; the bytes win", d.where, m.name,
-                                  scheme->label, family));
-    }
-    for (const auto& [dialect, seen] : foreign)
-      contradiction("declared_dialect", seen.first,
-                    fmt::format("{} declares {}, but {} modules ({} the first) are spelled as {}; names decide",
-                                d.where, d.dialect, seen.second, seen.first, dialect));
-  }
-
   void problem(std::string code, Errc error, std::string tensor, std::string message, bool harmless = false) {
-    // What all the modules of a bank share is wrong once.
-    if (!scan_.problems.empty() && scan_.problems.back().code == code && scan_.problems.back().message == message)
-      return;
-    scan_.problems.push_back({std::move(code), error, std::move(tensor), std::move(message), harmless});
-  }
-  void contradiction(std::string code, std::string tensor, std::string message) {
-    scan_.contradictions.push_back({std::move(code), std::move(tensor), std::move(message)});
-    scan_.warnings.push_back(scan_.contradictions.back());
+    scan_.add_problem({std::move(code), error, std::move(tensor), std::move(message), harmless});
   }
 
   const Container& container_;
@@ -565,6 +479,12 @@ class Scanner final {
 };
 
 }  // namespace
+
+void CheckpointScan::add_problem(Problem problem) {
+  // What all the modules of a bank share is wrong once.
+  if (!problems.empty() && problems.back().code == problem.code && problems.back().message == problem.message) return;
+  problems.push_back(std::move(problem));
+}
 
 CheckpointScan scan_checkpoint(const Container& container, std::optional<ModelConfig> config) {
   CheckpointScan scan;

@@ -19,6 +19,8 @@ struct CheckpointScan {
   std::vector<Problem> problems;
   std::vector<ContainerWarning> warnings;        // the container's, and the contradictions
   std::vector<ContainerWarning> contradictions;  // between what is declared and what is there
+
+  void add_problem(Problem problem);  // but once where the one before says the same
 };
 
 // `config`: instead of the configuration files beside the container; its metadata comes from the container all the

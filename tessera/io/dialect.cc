@@ -77,6 +77,15 @@ struct Attempt {
   int declared = 0;  // points for being what the configuration names: its dialect, its block
 };
 
+// The module that is to be read, and what is known of it.
+struct Subject {
+  std::string_view base;
+  const ModuleTensors& tensors;
+  const Evidence& evidence;
+  const std::optional<DeclaredScheme>& declared;
+  const Claim& claim;
+};
+
 void complain(Attempt& a, Errc code, std::string tensor, std::string message) {
   a.reading.complaints.push_back({code, std::move(tensor), std::move(message)});
 }
@@ -98,8 +107,9 @@ void count_experts(Attempt& a, const StoredTensor& codes, std::int64_t experts) 
 
 // The extent and the grid of the codes, from the shape: [experts,] rows, columns, of which a dtype may hold several.
 // False where the shape is not one that the spelling has.
-bool place_codes(Attempt& a, const Spelling& s, const Format& format, const StoredTensor& codes, const Claim& claim,
-                 std::string_view base, const Evidence& evidence) {
+bool place_codes(Attempt& a, const StoredTensor& codes, const Subject& subject) {
+  const Spelling& s = *a.reading.spelling;
+  const Format& format = a.reading.format;
   std::vector<std::int64_t> shape = codes.shape;
   if (s.blocks_axis) {
     if (shape.size() < 3 || shape.back() * 2 != format.block.cols) return false;
@@ -111,8 +121,8 @@ bool place_codes(Attempt& a, const Spelling& s, const Format& format, const Stor
   if (shape.size() == 3 && (!dense || s.glued)) {
     count_experts(a, codes, shape[0]);
     shape.erase(shape.begin());
-  } else if (shape.size() == 2 && !dense && is_bank_name(base)) {
-    const std::int64_t experts = expert_count(evidence.config);
+  } else if (shape.size() == 2 && !dense && is_bank_name(subject.base)) {
+    const std::int64_t experts = expert_count(subject.evidence.config);
     if (experts > 0 && shape[0] % experts == 0) {
       count_experts(a, codes, experts);
       shape[0] /= experts;
@@ -133,8 +143,8 @@ bool place_codes(Attempt& a, const Spelling& s, const Format& format, const Stor
   }
   a.reading.codes = {.order = s.transposed ? GridOrder::kColumns : GridOrder::kRows, .stored = stored};
   a.reading.extent = {stored.rows, stored.cols * unit / format.element.bits()};
-  if (!claim.logical) return true;
-  const Extent logical = *claim.logical, padded = a.reading.extent;
+  if (!subject.claim.logical) return true;
+  const Extent logical = *subject.claim.logical, padded = a.reading.extent;
   if (logical.rows <= 0 || logical.cols <= 0 || logical.rows > padded.rows || logical.cols > padded.cols ||
       round_up(logical.rows, s.padding.rows) != padded.rows || round_up(logical.cols, s.padding.cols) != padded.cols) {
     complain(a, Errc::kShape, codes.name,
@@ -208,13 +218,11 @@ void read_one_number(Attempt& a, std::string_view base, std::string_view suffix,
 }
 
 std::optional<Attempt> attempt(const Dialect& dialect, const Spelling& s, const Format& format,
-                               const StoredTensor& codes, std::string_view base, const ModuleTensors& tensors,
-                               const std::optional<DeclaredScheme>& declared, const Claim& claim,
-                               const Evidence& evidence) {
+                               const StoredTensor& codes, const Subject& subject) {
   Attempt a;
   a.reading = {.dialect = &dialect, .spelling = &s, .format = format, .sense = s.sense};
   ++a.explained;
-  if (!place_codes(a, s, format, codes, claim, base, evidence)) {
+  if (!place_codes(a, codes, subject)) {
     if (format.is_dense()) return {};
     const std::string_view wanted = s.blocks_axis ? "[experts, rows, blocks, 16]"
                                     : s.glued     ? "[experts, rows, columns]"
@@ -224,10 +232,12 @@ std::optional<Attempt> attempt(const Dialect& dialect, const Spelling& s, const 
         fmt::format("{} is {}; {} weights of {} are {}", codes.name, text_of(codes), s.format, dialect.name, wanted));
     return a;
   }
+  const std::optional<DeclaredScheme>& declared = subject.declared;
+  const ModuleTensors& tensors = subject.tensors;
   if (declared && declared->sense && s.sense == Sense::kDivide) a.reading.sense = *declared->sense;
-  read_scales(a, base, s, find(tensors, s.scales), claim);
-  read_one_number(a, base, s.global, find(tensors, s.global), "F32 BF16 F16", !s.global_may_lack);
-  read_one_number(a, base, s.activation, find(tensors, s.activation), "F32 BF16 F16", false);
+  read_scales(a, subject.base, s, find(tensors, s.scales), subject.claim);
+  read_one_number(a, subject.base, s.global, find(tensors, s.global), "F32 BF16 F16", !s.global_may_lack);
+  read_one_number(a, subject.base, s.activation, find(tensors, s.activation), "F32 BF16 F16", false);
   std::set<std::string_view> meant;
   for_suffixes(s, [&](std::string_view suffix) { meant.insert(suffix); });
   std::string strangers;  // scales of the weight before those of activations: the first is named as the tensor at fault
@@ -363,6 +373,7 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
   if (declaration != nullptr && declaration->block) block = *declaration->block;
   if (declared && declared->block) block = *declared->block;
   const Owner owner = owner_of(base, tensors, evidence);
+  const Subject subject{base, tensors, evidence, declared, owner.claim};
   std::optional<Attempt> best;
   std::vector<Reading> certain;
   const auto try_spellings = [&](std::string_view only) {
@@ -375,8 +386,7 @@ std::optional<Reading> read_module(std::string_view base, const ModuleTensors& t
         const auto codes = tensors.find(s.codes);
         if (codes == tensors.end() || !lists(s.codes_dtypes, codes->second->type)) continue;
         for (const Format& format : formats_of(s, find(tensors, s.scales), block)) {
-          std::optional<Attempt> a =
-              attempt(*dialect, s, format, *codes->second, base, tensors, declared, owner.claim, evidence);
+          std::optional<Attempt> a = attempt(*dialect, s, format, *codes->second, subject);
           if (!a) continue;
           if (declares) a->declared = named && format.block == block ? 2 : 1;
           if (a->reading.complaints.empty()) certain.push_back(a->reading);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 
@@ -43,28 +44,30 @@ std::string exporter_of(const std::string& name) {
 
 // Of these more than one exporter may have written the bytes; all others are attributed to one. FP8 has no block of
 // zeros to look at, and other signs of its exporters (names, dtypes and axes of scales) are shared by two or three.
-const std::map<std::string, std::string> kSets{
-    // No code of -0 in either; the scales have the dtype of the model.
-    {"autoround-llama-FP8_STATIC-llm_compressor", "auto-round llm-compressor"},
-    {"llmcompressor-llama_wide-FP8_BLOCK", "auto-round llm-compressor"},
-    {"llmcompressor-mini-FP8_DYNAMIC", "auto-round llm-compressor"},
-    // The exponents of MXFP8 are the same but at maxima of 1.75 times a power of two.
-    {"llmcompressor-llama_tied-MXFP8", "llm-compressor modelopt"},
-    {"llmcompressor-mini-MXFP8", "llm-compressor modelopt"},
-    {"modelopt-qwen2-FP8_PER_CHANNEL", "modelopt quark"},
-    {"modelopt-qwen3-FP8-kv", "modelopt quark"},
-    {"transformers-qwen3-fp8-block32-ue8m0", "deepseek transformers"},
-    {"transformers-qwen3_5_moe-fp8-block32", "deepseek transformers"}};
+std::map<std::string, std::string> sets() {
+  return {// No code of -0 in either; the scales have the dtype of the model.
+          {"autoround-llama-FP8_STATIC-llm_compressor", "auto-round llm-compressor"},
+          {"llmcompressor-llama_wide-FP8_BLOCK", "auto-round llm-compressor"},
+          {"llmcompressor-mini-FP8_DYNAMIC", "auto-round llm-compressor"},
+          // The exponents of MXFP8 are the same but at maxima of 1.75 times a power of two.
+          {"llmcompressor-llama_tied-MXFP8", "llm-compressor modelopt"},
+          {"llmcompressor-mini-MXFP8", "llm-compressor modelopt"},
+          {"modelopt-qwen2-FP8_PER_CHANNEL", "modelopt quark"},
+          {"modelopt-qwen3-FP8-kv", "modelopt quark"},
+          {"transformers-qwen3-fp8-block32-ue8m0", "deepseek transformers"},
+          {"transformers-qwen3_5_moe-fp8-block32", "deepseek transformers"}};
+}
 
 TEST(Fingerprints, OfCheckpointsHoldTheirExporter) {
+  const std::map<std::string, std::string> expected_sets = sets();
   for (const std::string& name : folders()) {
     const FingerprintReport report =
         take_fingerprint(Checkpoint::open(data("checkpoints/quantized/" + name)), kFingerprintBytes);
     const std::vector<std::string> found = names_of(report.exporters);
     EXPECT_NE(std::find(found.begin(), found.end(), exporter_of(name)), found.end())
         << name << ": " << fmt::format("{}", fmt::join(found, ", "));
-    const auto it = kSets.find(name);
-    const std::string expected = it == kSets.end() ? exporter_of(name) : it->second;
+    const auto it = expected_sets.find(name);
+    const std::string expected = it == expected_sets.end() ? exporter_of(name) : it->second;
     EXPECT_EQ(fmt::format("{}", fmt::join(found, " ")), expected) << name;
   }
 }
@@ -165,17 +168,21 @@ bool is_ordinary(const std::string& name) {
   return true;
 }
 
-const std::set<std::string> kProved{"auto-round", "comfy-kitchen", "llm-compressor", "modelopt", "quark", "torchao"};
+constexpr std::array<std::string_view, 6> kProved{"auto-round", "comfy-kitchen", "llm-compressor",
+                                                  "modelopt",   "quark",         "torchao"};
 // Without names two of them may fit. Exponents rounded down and to even leave the same largest codes; torchao's zeros
 // have the signs that the weights had, and Model Optimizer's are all -0; before its change #1397 scales of it were 0
 // too.
-const std::map<std::string, std::string> kVectorSets{{"ct_mxfp4", "llm-compressor torchao"},
-                                                     {"modelopt_mxfp4", "modelopt torchao"},
-                                                     {"torchao_mx_e2m1 floor_", "llm-compressor torchao"},
-                                                     {"torchao_mx_e2m1 even_", "llm-compressor torchao"},
-                                                     {"comfy_nvfp4", "comfy-kitchen modelopt"}};
+std::map<std::string, std::string> vector_sets() {
+  return {{"ct_mxfp4", "llm-compressor torchao"},
+          {"modelopt_mxfp4", "modelopt torchao"},
+          {"torchao_mx_e2m1 floor_", "llm-compressor torchao"},
+          {"torchao_mx_e2m1 even_", "llm-compressor torchao"},
+          {"comfy_nvfp4", "comfy-kitchen modelopt"}};
+}
 
 TEST(Fingerprints, OfVectorsHoldTheirExporter) {
+  const std::map<std::string, std::string> expected_sets = vector_sets();
   for (const Vectors& v : vectors()) {
     const test::Fixture f = test::read_fixture(fmt::format("numerics/{}.safetensors", v.file));
     std::map<DType, Traits> traits;  // by the dtype of the weights
@@ -198,12 +205,13 @@ TEST(Fingerprints, OfVectorsHoldTheirExporter) {
       // Of the exporters whose rules for zeros the vectors prove, those that fit.
       std::string proved;
       for (const std::string& name : found)
-        if (kProved.contains(name)) proved += (proved.empty() ? "" : " ") + name;
+        if (std::find(kProved.begin(), kProved.end(), name) != kProved.end())
+          proved += (proved.empty() ? "" : " ") + name;
       const std::string key = *v.mode == 0 ? v.file : fmt::format("{} {}", v.file, v.mode);
-      const auto it = kVectorSets.find(key);
+      const auto it = expected_sets.find(key);
       // In BF16 the globals of comfy-kitchen tell it from Model Optimizer.
       const bool whole = proved == exporter_of(v.file);
-      EXPECT_TRUE(whole || (it != kVectorSets.end() && proved == it->second)) << key << ": " << proved;
+      EXPECT_TRUE(whole || (it != expected_sets.end() && proved == it->second)) << key << ": " << proved;
     }
   }
 }

@@ -28,33 +28,9 @@ struct File {
 // NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest looks for
 void PrintTo(const File& file, std::ostream* out) { *out << file.name << " " << file.mode; }
 
-std::vector<File> files() {
-  const Format block_16x32 = block_fp8({32, 16}), block_e8m0 = block_fp8({128, 128}, kE4M3, kE8M0),
-               block_16x32_e8m0 = block_fp8({32, 16}, kE4M3, kE8M0);
+// torchao's MX: four modes of each element, on one input.
+std::vector<File> torchao_mx_files() {
   return {
-      {"ct_nvfp4", "compressed-tensors", find_format("nvfp4")},
-      {"ct_mxfp4", "compressed-tensors", find_format("mxfp4")},
-      {"ct_mxfp8", "compressed-tensors", find_format("mxfp8")},
-      {"ct_fp8_tensor", "compressed-tensors", find_format("fp8")},
-      {"ct_fp8_channel", "compressed-tensors", find_format("fp8_channel")},
-      {"ct_fp8_block", "compressed-tensors", find_format("fp8_block")},
-      {"modelopt_nvfp4", "modelopt", find_format("nvfp4")},
-      {"modelopt_nvfp4_static", "modelopt-static", find_format("nvfp4")},
-      {"modelopt_nvfp4_four_over_six", "modelopt-static", find_format("nvfp4"), true},
-      {"modelopt_w4a8_nvfp4_fp8", "modelopt", find_format("nvfp4_32")},
-      {"modelopt_mxfp4", "modelopt", find_format("mxfp4")},
-      {"modelopt_mxfp8", "modelopt", find_format("mxfp8")},
-      {"modelopt_fp8_tensor", "modelopt", find_format("fp8")},
-      {"modelopt_fp8_channel", "modelopt", find_format("fp8_channel")},
-      {"modelopt_fp8_block", "modelopt", find_format("fp8_block")},
-      {"transformers_fp8_128x128", "transformers", find_format("fp8_block")},
-      {"transformers_fp8_16x32", "transformers", block_16x32},
-      {"transformers_fp8_128x128_ue8m0", "transformers", block_e8m0},
-      {"transformers_fp8_16x32_ue8m0", "transformers", block_16x32_e8m0},
-      {"torchao_nvfp4", "torchao", find_format("nvfp4")},
-      {"torchao_nvfp4_single_level", "torchao:single-level", find_format("nvfp4")},
-      {"torchao_float8_tensor", "torchao", find_format("fp8")},
-      {"torchao_float8_row", "torchao", find_format("fp8_channel")},
       {.name = "torchao_mx_e2m1", .writer = "torchao", .format = find_format("mxfp4"), .mode = "floor_"},
       {.name = "torchao_mx_e2m1", .writer = "torchao:ceil", .format = find_format("mxfp4"), .mode = "ceil_"},
       {.name = "torchao_mx_e2m1", .writer = "torchao:even", .format = find_format("mxfp4"), .mode = "even_"},
@@ -107,6 +83,36 @@ std::vector<File> files() {
       {.name = "torchao_mx_e5m2", .writer = "torchao:ceil", .format = find_format("mxfp8_e5m2"), .mode = "ceil_"},
       {.name = "torchao_mx_e5m2", .writer = "torchao:even", .format = find_format("mxfp8_e5m2"), .mode = "even_"},
       {.name = "torchao_mx_e5m2", .writer = "torchao:rceil", .format = find_format("mxfp8_e5m2"), .mode = "rceil_"},
+  };
+}
+
+std::vector<File> single_mode_files() {
+  const Format block_16x32 = block_fp8({32, 16}), block_e8m0 = block_fp8({128, 128}, kE4M3, kE8M0),
+               block_16x32_e8m0 = block_fp8({32, 16}, kE4M3, kE8M0);
+  return {
+      {"ct_nvfp4", "compressed-tensors", find_format("nvfp4")},
+      {"ct_mxfp4", "compressed-tensors", find_format("mxfp4")},
+      {"ct_mxfp8", "compressed-tensors", find_format("mxfp8")},
+      {"ct_fp8_tensor", "compressed-tensors", find_format("fp8")},
+      {"ct_fp8_channel", "compressed-tensors", find_format("fp8_channel")},
+      {"ct_fp8_block", "compressed-tensors", find_format("fp8_block")},
+      {"modelopt_nvfp4", "modelopt", find_format("nvfp4")},
+      {"modelopt_nvfp4_static", "modelopt-static", find_format("nvfp4")},
+      {"modelopt_nvfp4_four_over_six", "modelopt-static", find_format("nvfp4"), true},
+      {"modelopt_w4a8_nvfp4_fp8", "modelopt", find_format("nvfp4_32")},
+      {"modelopt_mxfp4", "modelopt", find_format("mxfp4")},
+      {"modelopt_mxfp8", "modelopt", find_format("mxfp8")},
+      {"modelopt_fp8_tensor", "modelopt", find_format("fp8")},
+      {"modelopt_fp8_channel", "modelopt", find_format("fp8_channel")},
+      {"modelopt_fp8_block", "modelopt", find_format("fp8_block")},
+      {"transformers_fp8_128x128", "transformers", find_format("fp8_block")},
+      {"transformers_fp8_16x32", "transformers", block_16x32},
+      {"transformers_fp8_128x128_ue8m0", "transformers", block_e8m0},
+      {"transformers_fp8_16x32_ue8m0", "transformers", block_16x32_e8m0},
+      {"torchao_nvfp4", "torchao", find_format("nvfp4")},
+      {"torchao_nvfp4_single_level", "torchao:single-level", find_format("nvfp4")},
+      {"torchao_float8_tensor", "torchao", find_format("fp8")},
+      {"torchao_float8_row", "torchao", find_format("fp8_channel")},
       {.name = "autoround_nvfp4", .writer = "auto-round", .format = find_format("nvfp4"), .own_values = true},
       {.name = "autoround_mxfp4", .writer = "auto-round", .format = find_format("mxfp4"), .own_values = true},
       {.name = "autoround_mxfp8", .writer = "auto-round", .format = find_format("mxfp8"), .own_values = true},
@@ -136,6 +142,12 @@ std::vector<File> files() {
       {.name = "comfy_mxfp8", .writer = "comfy", .format = find_format("mxfp8"), .tiled = true},
       {"comfy_fp8_tensor", "comfy", find_format("fp8")},
   };
+}
+
+std::vector<File> files() {
+  std::vector<File> all = single_mode_files();
+  for (const File& file : torchao_mx_files()) all.push_back(file);
+  return all;
 }
 
 // One case of a fixture, laid out as a QuantizedTensor is.

@@ -12,15 +12,15 @@ namespace {
 
 using test::ModelBuilder;
 
-const std::string kModule = "model.layers.0.mlp.up_proj";
+constexpr const char* kModule = "model.layers.0.mlp.up_proj";
 
 std::vector<std::uint8_t> bytes_of(const Tensor& t) { return {t.as<std::uint8_t>(), t.as<std::uint8_t>() + t.bytes()}; }
 
 ModelBuilder model_of(const test::Fixture& fixture, const std::string& dtype) {
   const Tensor &codes = fixture.at("gauss_bf16.codes"), &scales = fixture.at("gauss_bf16.scales");
   return ModelBuilder()
-      .bytes(kModule + ".weight", DType::kU8, codes.shape(), bytes_of(codes))
-      .bytes(kModule + ".weight_scale", DType::kU8, scales.shape(), bytes_of(scales))
+      .bytes(std::string(kModule) + ".weight", DType::kU8, codes.shape(), bytes_of(codes))
+      .bytes(std::string(kModule) + ".weight_scale", DType::kU8, scales.shape(), bytes_of(scales))
       .file("config.json", R"({"quantization_config": {"quant_method": "quark", "global_quant_config": {"weight": {
             "dtype": ")" + dtype +
                                R"(", "qscheme": "per_group", "group_size": 32, "scale_format": "e8m0"}}}})");

@@ -16,7 +16,7 @@ namespace {
 
 using test::ModelBuilder;
 
-const std::string kModule = "model.layers.0.mlp.up_proj";
+constexpr const char* kModule = "model.layers.0.mlp.up_proj";
 constexpr const char* kNative =
     R"({"quantization_config": {"quant_method": "auto-round", "data_type": "nvfp4_v2", "bits": 4, "group_size": 16,
         "act_bits": 4, "autoround_version": "0.15.0"}})";
@@ -31,8 +31,8 @@ ModelBuilder every_scale(std::int64_t rows = 255) {
   std::vector<std::uint8_t> scales(static_cast<std::size_t>(rows));
   std::iota(scales.begin(), scales.end(), std::uint8_t{0});
   return ModelBuilder()
-      .bytes(kModule + ".weight_packed", DType::kU8, {rows, 8}, {test::kOnes})
-      .bytes(kModule + ".weight_scale", DType::kU8, {rows, 1}, scales);
+      .bytes(std::string(kModule) + ".weight_packed", DType::kU8, {rows, 8}, {test::kOnes})
+      .bytes(std::string(kModule) + ".weight_scale", DType::kU8, {rows, 1}, scales);
 }
 
 float value_of(int byte) {
@@ -61,18 +61,19 @@ TEST(Ue5m3Scales, AreRefusedWhereNothingSaysWhatTheyAre) {
   const Error e = test::refusal_of(every_scale().write(folder / "model"));
   EXPECT_EQ(e.code(), Errc::kUnsupported);
   EXPECT_TRUE(test::has(e.message(), kModule) && test::has(e.message(), "UE5M3")) << e.what();
-  const Error other = test::refusal_of(ModelBuilder()
-                                           .bytes(kModule + ".weight_packed", DType::kU8, {4, 16}, {test::kOnes})
-                                           .bytes(kModule + ".weight_scale", DType::kU8, {4, 1}, {test::kE8m0One})
-                                           .file("config.json", kNative)
-                                           .write(folder / "thirty_two"));
+  const Error other =
+      test::refusal_of(ModelBuilder()
+                           .bytes(std::string(kModule) + ".weight_packed", DType::kU8, {4, 16}, {test::kOnes})
+                           .bytes(std::string(kModule) + ".weight_scale", DType::kU8, {4, 1}, {test::kE8m0One})
+                           .file("config.json", kNative)
+                           .write(folder / "thirty_two"));
   EXPECT_TRUE(test::has(other.message(), kModule) && test::has(other.message(), "one for 32")) << other.what();
 }
 
 TEST(Ue5m3Scales, OfNanAreNamed) {
   const test::TemporaryFolder folder;
   const Error e = test::refusal_of(every_scale(256).file("config.json", kNative).write(folder / "model"));
-  EXPECT_EQ(e.tensor(), kModule + ".weight_scale");
+  EXPECT_EQ(e.tensor(), std::string(kModule) + ".weight_scale");
   EXPECT_TRUE(test::has(e.message(), "[255, 0]") && test::has(e.message(), "0xFF")) << e.what();
 }
 

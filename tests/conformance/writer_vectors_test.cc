@@ -34,15 +34,18 @@ std::string hex(const Tensor& bytes) {
 }
 
 constexpr const char* kTail = "8000 bf60 b8d2 3c79 bdd2 bea3 3e15 3e5e be48 3ef1 3eab bde1 3e52 bec0 3ddd 3d49 ";
-const std::string kNvfp4Rows =
-    std::string(
-        "3ccb bd00 3ce5 0000 3b2e bad9 3c86 bcaa bd1f bca5 3d55 bd56 bd05 3cbc 3d3e 3da0 16x0000 "
-        "35a1 b41a 3427 3507 b586 355b 3568 3601 b538 b46a 3560 3581 b5b0 b602 3598 b5f6 ") +
-    kTail;
-const std::string kMxRows =
-    std::string("3e60 bd00 3ce5 0000 3b2e bad9 3c86 bcaa bd1f bca5 3d55 bd56 bd05 3cbc 3d3e 3da0 ") + kTail +
-    "3e4b be80 3e65 0000 3cae bc59 3e06 be2a be9f be25 3ed5 bed6 be85 3e3c 3ebe 3f20 8000 bfd5 b948 3ced be48 bf1b "
-    "3e8e 3ed3 bebe 3f65 3f22 be56 3ec8 bf36 3e52 3dbf 32x0000";
+std::string nvfp4_rows() {
+  return std::string(
+             "3ccb bd00 3ce5 0000 3b2e bad9 3c86 bcaa bd1f bca5 3d55 bd56 bd05 3cbc 3d3e 3da0 16x0000 "
+             "35a1 b41a 3427 3507 b586 355b 3568 3601 b538 b46a 3560 3581 b5b0 b602 3598 b5f6 ") +
+         kTail;
+}
+std::string mx_rows() {
+  return std::string("3e60 bd00 3ce5 0000 3b2e bad9 3c86 bcaa bd1f bca5 3d55 bd56 bd05 3cbc 3d3e 3da0 ") + kTail +
+         "3e4b be80 3e65 0000 3cae bc59 3e06 be2a be9f be25 3ed5 bed6 be85 3e3c 3ebe 3f20 8000 bfd5 b948 3ced be48 "
+         "bf1b "
+         "3e8e 3ed3 bebe 3f65 3f22 be56 3ec8 bf36 3e52 3dbf 32x0000";
+}
 
 struct Vector {
   const char* writer;
@@ -60,7 +63,7 @@ TEST(WriterVectors, Nvfp4) {
       {"torchao", 0x39aaaaab, "6208087e", "c40480b3bde64c7600000000000000008 000081088009990f808c9325ba4d311"},
       {"comfy", 0x39ab0000, "6200017e", "c40480b3bde64c7600000000000000008 4203b539a33dcd4f808c9325ba4d311"}};
   Stream stream(kCpu, 1);
-  const Tensor x = matrix(2, kNvfp4Rows.c_str());
+  const Tensor x = matrix(2, nvfp4_rows().c_str());
   for (const Vector& v : vectors) {
     const QuantizedTensor q = quantize(stream, x, {find_format("nvfp4"), &find_writer(v.writer)});
     std::string codes = v.codes;
@@ -91,7 +94,7 @@ TEST(WriterVectors, Mxfp4) {
       {"mlx:ceil", "7d7e00", "8200808088800810e808b9214a93b2019101809199a21921d808a9214993b201" + none},
   };
   Stream stream(kCpu, 1);
-  const Tensor x = matrix(3, kMxRows.c_str());
+  const Tensor x = matrix(3, mx_rows().c_str());
   for (const auto& v : vectors) {
     const QuantizedTensor q = quantize(stream, x, {find_format("mxfp4"), &find_writer(v.writer)});
     EXPECT_EQ(hex(q.scales), v.scales) << v.writer;
@@ -123,7 +126,7 @@ TEST(WriterVectors, Mxfp8) {
       {"gpt-oss", "767700", floors},
   };
   Stream stream(kCpu, 1);
-  const Tensor x = matrix(3, kMxRows.c_str());
+  const Tensor x = matrix(3, mx_rows().c_str());
   for (const auto& v : vectors) {
     const QuantizedTensor q = quantize(stream, x, {find_format("mxfp8"), &find_writer(v.writer)});
     EXPECT_EQ(hex(q.scales), v.scales) << v.writer;

@@ -346,7 +346,7 @@ class ExponentOffset : public testing::Test {
           if (t.name.ends_with(".weight_scale"))
             for (std::uint8_t& byte : t.bytes) byte = static_cast<std::uint8_t>(byte - lost);
         },
-        [&](std::string text) {
+        [&](const std::string& text) {
           Json config = parse_json(text);
           config.find("quantization_config")->set("version", version);
           return config.dump();

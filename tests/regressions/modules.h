@@ -28,10 +28,9 @@ inline ModelBuilder& add_mo_nvfp4(ModelBuilder& b, const std::string& m, float g
       .numbers(m + ".weight_scale_2", DType::kF32, {}, {global});
 }
 
-// FP8 of one scale: values are it.
-inline ModelBuilder& add_fp8(ModelBuilder& b, const std::string& m, DType dtype, Shape shape, float scale,
-                             std::int64_t rows = 4, std::int64_t cols = 32) {
-  return b.bytes(m + ".weight", DType::kF8E4M3, {rows, cols}, {kOne})
+// FP8 [4, 32] of one scale: values are it.
+inline ModelBuilder& add_fp8(ModelBuilder& b, const std::string& m, DType dtype, Shape shape, float scale) {
+  return b.bytes(m + ".weight", DType::kF8E4M3, {4, 32}, {kOne})
       .numbers(m + ".weight_scale", dtype, std::move(shape), {scale});
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using test::ModelBuilder;
 
-const std::string kFolder = "model.layers.0.mlp.experts";
+constexpr const char* kFolder = "model.layers.0.mlp.experts";
 
 std::string class_of(const char* type, bool tiles) {
   return fmt::format(R"({{"_type": "{}", "_data": {{"is_swizzled_scales": {}}}}})", type, tiles ? "true" : "false");
@@ -22,14 +22,14 @@ ModelBuilder nvfp4_experts() {
   std::vector<std::uint8_t> scales(2 * 32 * 2);
   for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = i / 2 % 32 < 16 ? test::kOne : test::kTwo;
   return ModelBuilder()
-      .bytes(kFolder + "._gate_up_proj_qdata", DType::kU8, {2, 32, 16}, {test::kOnes})
-      .bytes(kFolder + "._gate_up_proj_scale", DType::kF8E4M3, {2, 32, 2}, scales)
-      .numbers(kFolder + "._gate_up_proj_per_tensor_scale", DType::kF32, {2, 1, 1}, {0.25f, 2})
-      .bytes(kFolder + "._down_proj_qdata", DType::kU8, {2, 32, 8}, {test::kOnes})
-      .bytes(kFolder + "._down_proj_scale", DType::kF8E4M3, {2, 32, 1}, {test::kOne})
-      .numbers(kFolder + "._down_proj_per_tensor_scale", DType::kF32, {}, {0.5f})
-      .metadata(kFolder + ".gate_up_proj", class_of("NVFP4Tensor", false))
-      .metadata(kFolder + ".down_proj", class_of("NVFP4Tensor", false));
+      .bytes(std::string(kFolder) + "._gate_up_proj_qdata", DType::kU8, {2, 32, 16}, {test::kOnes})
+      .bytes(std::string(kFolder) + "._gate_up_proj_scale", DType::kF8E4M3, {2, 32, 2}, scales)
+      .numbers(std::string(kFolder) + "._gate_up_proj_per_tensor_scale", DType::kF32, {2, 1, 1}, {0.25f, 2})
+      .bytes(std::string(kFolder) + "._down_proj_qdata", DType::kU8, {2, 32, 8}, {test::kOnes})
+      .bytes(std::string(kFolder) + "._down_proj_scale", DType::kF8E4M3, {2, 32, 1}, {test::kOne})
+      .numbers(std::string(kFolder) + "._down_proj_per_tensor_scale", DType::kF32, {}, {0.5f})
+      .metadata(std::string(kFolder) + ".gate_up_proj", class_of("NVFP4Tensor", false))
+      .metadata(std::string(kFolder) + ".down_proj", class_of("NVFP4Tensor", false));
 }
 
 TEST(TorchaoExperts, AreMatricesOfABank) {
@@ -41,11 +41,11 @@ TEST(TorchaoExperts, AreMatricesOfABank) {
        {std::tuple{".0.gate_proj", Extent{16, 32}, 0.25f}, std::tuple{".0.up_proj", Extent{16, 32}, 0.5f},
         std::tuple{".1.gate_proj", Extent{16, 32}, 2.f}, std::tuple{".1.up_proj", Extent{16, 32}, 4.f},
         std::tuple{".1.down_proj", Extent{32, 16}, 0.5f}}) {
-    const Module* m = model.find(kFolder + part);
+    const Module* m = model.find(std::string(kFolder) + part);
     ASSERT_NE(m, nullptr) << part;
     EXPECT_EQ(m->reading.extent, extent) << part;
     EXPECT_EQ(m->reading.dialect->name, "torchao");
-    EXPECT_EQ(test::values_of(model, kFolder + part),
+    EXPECT_EQ(test::values_of(model, std::string(kFolder) + part),
               std::vector<float>(static_cast<std::size_t>(extent.count()), value))
         << part;
   }
@@ -57,7 +57,7 @@ TEST(TorchaoExperts, ComeBackAsTheModelHasThem) {
   dequantize_checkpoint(stream, Checkpoint::open(nvfp4_experts().write(folder / "model")), folder / "dense",
                         {.dtype = DType::kF32});
   const Checkpoint dense = Checkpoint::open(folder / "dense");
-  const StoredTensor* gate_up = dense.container().find(kFolder + ".gate_up_proj");
+  const StoredTensor* gate_up = dense.container().find(std::string(kFolder) + ".gate_up_proj");
   ASSERT_NE(gate_up, nullptr);
   EXPECT_EQ(gate_up->shape, (Shape{2, 32, 32}));
   const Tensor values = dense.load_tensor(*gate_up);
@@ -73,13 +73,13 @@ TEST(TorchaoExperts, HaveTilesOfTheirOwn) {
   scales[512 + 16] = test::kE8m0One + 1;  // row 1 of the second expert, first block
   const Checkpoint model =
       Checkpoint::open(ModelBuilder()
-                           .bytes(kFolder + "._down_proj_qdata", DType::kF8E4M3, {2, 64, 64}, {test::kOne})
-                           .bytes(kFolder + "._down_proj_scale", DType::kF8E8M0, {2, 32, 16}, scales)
-                           .metadata(kFolder + ".down_proj", class_of("MXTensor", true))
+                           .bytes(std::string(kFolder) + "._down_proj_qdata", DType::kF8E4M3, {2, 64, 64}, {test::kOne})
+                           .bytes(std::string(kFolder) + "._down_proj_scale", DType::kF8E8M0, {2, 32, 16}, scales)
+                           .metadata(std::string(kFolder) + ".down_proj", class_of("MXTensor", true))
                            .write(folder / "model"));
   model.require_usable();
-  EXPECT_EQ(test::values_of(model, kFolder + ".0.down_proj"), std::vector<float>(64 * 64, 1.f));
-  const std::vector<float> second = test::values_of(model, kFolder + ".1.down_proj");
+  EXPECT_EQ(test::values_of(model, std::string(kFolder) + ".0.down_proj"), std::vector<float>(64 * 64, 1.f));
+  const std::vector<float> second = test::values_of(model, std::string(kFolder) + ".1.down_proj");
   EXPECT_EQ(second[63], 1.f);
   EXPECT_EQ(second[64], 2.f);
   EXPECT_EQ(second[64 + 32], 1.f);
@@ -88,15 +88,15 @@ TEST(TorchaoExperts, HaveTilesOfTheirOwn) {
 // A parameter [experts, in, out] is quantized along out. Split into gate and up by rows it would be noise.
 TEST(TorchaoExperts, AreRefusedWhereTheyStandTransposed) {
   const test::TemporaryFolder folder;
-  const Error e =
-      test::refusal_of(ModelBuilder()
-                           .bytes(kFolder + "._gate_up_proj_qdata", DType::kF8E4M3, {2, 96, 64}, {test::kOne})
-                           .bytes(kFolder + "._gate_up_proj_scale", DType::kF8E8M0, {2, 96, 2}, {test::kE8m0One})
-                           .bytes(kFolder + "._down_proj_qdata", DType::kF8E4M3, {2, 32, 96}, {test::kOne})
-                           .bytes(kFolder + "._down_proj_scale", DType::kF8E8M0, {2, 32, 3}, {test::kE8m0One})
-                           .metadata(kFolder + ".gate_up_proj", class_of("MXTensor", false))
-                           .metadata(kFolder + ".down_proj", class_of("MXTensor", false))
-                           .write(folder / "model"));
+  const Error e = test::refusal_of(
+      ModelBuilder()
+          .bytes(std::string(kFolder) + "._gate_up_proj_qdata", DType::kF8E4M3, {2, 96, 64}, {test::kOne})
+          .bytes(std::string(kFolder) + "._gate_up_proj_scale", DType::kF8E8M0, {2, 96, 2}, {test::kE8m0One})
+          .bytes(std::string(kFolder) + "._down_proj_qdata", DType::kF8E4M3, {2, 32, 96}, {test::kOne})
+          .bytes(std::string(kFolder) + "._down_proj_scale", DType::kF8E8M0, {2, 32, 3}, {test::kE8m0One})
+          .metadata(std::string(kFolder) + ".gate_up_proj", class_of("MXTensor", false))
+          .metadata(std::string(kFolder) + ".down_proj", class_of("MXTensor", false))
+          .write(folder / "model"));
   EXPECT_EQ(e.code(), Errc::kUnsupported);
   EXPECT_TRUE(test::has(e.message(), "[experts, in, out]")) << e.what();
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tessera/io/dialects/compressed_tensors.h"
-
 namespace tessera::dialects {
 namespace {
 

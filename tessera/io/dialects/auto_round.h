@@ -2,7 +2,7 @@
 // the global before they multiply by the block's scale. Read only. Source: intel/auto-round 0.15, auto_round/export/;
 // docs/formats/auto-round.md.
 #pragma once
-#include "tessera/io/dialect.h"
+#include "tessera/io/dialects/compressed_tensors.h"
 
 namespace tessera::dialects {
 
@@ -10,39 +10,7 @@ std::unique_ptr<Declaration> read_auto_round(const ModelConfig& config);
 
 std::optional<Claim> claim_auto_round(std::string_view module, const ModuleTensors& tensors, const Evidence& evidence);
 
-inline constexpr Spelling kAutoRound[] = {
-    {.format = "nvfp4",
-     .codes = "weight_packed",
-     .codes_dtypes = "U8",
-     .scales = "weight_scale",
-     .scales_dtypes = "F8_E4M3",
-     .global = "weight_global_scale",
-     .sense = Sense::kDivide,
-     .one_shape = ScaleShape::kOne,
-     .activation = "input_global_scale",
-     .activation_sense = Sense::kDivide},
-    {.format = "mxfp4",
-     .codes = "weight_packed",
-     .codes_dtypes = "U8",
-     .scales = "weight_scale",
-     .scales_dtypes = "U8 F8_E8M0"},
-    {.format = "mxfp8",
-     .codes = "weight",
-     .codes_dtypes = "F8_E4M3",
-     .scales = "weight_scale",
-     .scales_dtypes = "U8 F8_E8M0"},
-    {.format = "fp8",
-     .codes = "weight",
-     .codes_dtypes = "F8_E4M3",
-     .scales = "weight_scale",
-     .scales_dtypes = "BF16 F32 F16",
-     .activation = "input_scale"},
-    {.format = "fp8_channel",
-     .codes = "weight",
-     .codes_dtypes = "F8_E4M3",
-     .scales = "weight_scale",
-     .scales_dtypes = "BF16 F32 F16",
-     .activation = "input_scale"},
+inline constexpr Spelling kAutoRoundOwn[] = {
     {.format = "fp8_block*",
      .codes = "weight",
      .codes_dtypes = "F8_E4M3",
@@ -55,6 +23,7 @@ inline constexpr Spelling kAutoRound[] = {
      .scales_dtypes = "U8",
      .only_claimed = true},
 };
+inline constexpr auto kAutoRound = joined(kCompressedTensors, kAutoRoundOwn);
 inline constexpr std::string_view kAutoRoundFused[] = {"q_proj k_proj v_proj", "gate_proj up_proj", "w1 w3"};
 inline constexpr Dialect auto_round{.name = "auto-round",
                                     .description = "AutoRound's own exports (read only)",

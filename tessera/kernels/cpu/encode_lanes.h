@@ -115,7 +115,7 @@ const std::uint32_t* random_run(const RandomKey& key, std::uint64_t logical, std
   return to + logical % 4;
 }
 
-// Elements [begin, end) of the row. The codes of a begin start on a byte.
+// Elements [begin, end) of the row, the first at the start of a byte.
 template <class Ops>
 void encode_general(const EncodeFacts& facts, const Row& row, const Blocks& blocks, const Place& place,
                     std::int64_t begin, std::int64_t end) {

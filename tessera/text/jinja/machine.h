@@ -75,7 +75,7 @@ class Machine final {
   void keep(std::shared_ptr<Scope> scope) { kept_.push_back(std::move(scope)); }
 
   // The body of a macro, in a scope of its own below `outer`. Its text.
-  std::string run_body(const Block& block, std::shared_ptr<Scope> scope);
+  std::string run_body(const Block& block, const std::shared_ptr<Scope>& scope);
   Value evaluate(const Expression& expression, const std::shared_ptr<Scope>& scope);
   // Of a recursive loop.
   std::string run_loop(const Statement& loop, Values items, const std::shared_ptr<Scope>& scope, int level);

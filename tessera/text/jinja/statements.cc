@@ -44,7 +44,7 @@ std::string Machine::capture(const Block& block, const std::shared_ptr<Scope>& s
   return text;
 }
 
-std::string Machine::run_body(const Block& block, std::shared_ptr<Scope> scope) { return capture(block, scope); }
+std::string Machine::run_body(const Block& block, const std::shared_ptr<Scope>& scope) { return capture(block, scope); }
 
 std::string Machine::run_loop(const Statement& loop, Values items, const std::shared_ptr<Scope>& scope, int level) {
   std::string text;

@@ -129,6 +129,7 @@ std::string_view Value::type_name() const {
 
 std::optional<Value> Object::attribute(std::string_view) const { return std::nullopt; }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): what can be called takes its arguments over
 Value Object::call(Machine&, Arguments) { fail(Errc::kInvalid, "'{}' object is not callable", type_name()); }
 
 std::string Object::repr(Machine&) const { return fmt::format("<{}>", type_name()); }
