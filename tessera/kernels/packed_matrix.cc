@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <span>
 
 #include "tessera/base/error.h"
 #include "tessera/kernels/quantize.h"
@@ -31,35 +31,95 @@ std::uint8_t* step_at(const PackedMatrix& w, std::int64_t panel, std::int64_t st
   return w.panels.as<std::uint8_t>() + panel * w.panel_bytes() + step * w.step_bytes();
 }
 
-// Copies one row's codes from or to its panel. `row`: as a tensor holds them, 4-bit codes two a byte.
-template <class Move>
-void for_each_code(const PackedMatrix& w, std::int64_t row, const Move& move) {
-  const std::int64_t r = row % PackedMatrix::kPanel;
-  for (std::int64_t s = 0; s < w.steps(); ++s) {
-    std::uint8_t* codes = step_at(w, row / PackedMatrix::kPanel, s);
-    const std::int64_t begin = s * w.step, end = std::min(begin + w.step, w.extent.cols);
-    for (std::int64_t k = begin; k < end; ++k) move(codes, spot_of(w.code_bits, r, k - begin), k);
+// The codes that a row puts into a panel at once: as few as make whole words there. For loops over all of them;
+// spot_of() says the same of one.
+template <int kBits>
+struct Unit {
+  static constexpr std::int64_t kCols = kBits == 4 ? 16 : kBits == 8 ? 4 : 2;
+  static constexpr std::int64_t kBytes = kCols * kBits / 8;                   // of the row
+  static constexpr std::int64_t kPanelBytes = PackedMatrix::kPanel * kBytes;  // of the panel
+  static constexpr std::int64_t kApart = kBits == 8 ? 8 : kPanelBytes / 2;    // its first half and its second
+  static constexpr std::int64_t kHalf = kBits == 8 ? 2 : 4;                   // bytes; of 16 bits the only one
+  static constexpr bool kOneWord = kBits == 16;
+  static std::int64_t spot(std::int64_t r) { return kBits == 8 ? r / 4 * 16 + r % 4 * 2 : r * 4; }
+};
+
+// Low nibbles of each four bytes, then their high nibbles; and back.
+std::uint64_t part_nibbles(std::uint64_t x) {
+  const auto together = [](std::uint64_t low) {
+    low = (low | low >> 4) & 0x00ff00ff00ff00ff;
+    return (low | low >> 8) & 0x0000ffff0000ffff;
+  };
+  return together(x & 0x0f0f0f0f0f0f0f0f) | together(x >> 4 & 0x0f0f0f0f0f0f0f0f) << 16;
+}
+std::uint64_t join_nibbles(std::uint64_t x) {
+  const auto apart = [](std::uint64_t low) {
+    low = (low | low << 8) & 0x00ff00ff00ff00ff;
+    return (low | low << 4) & 0x0f0f0f0f0f0f0f0f;
+  };
+  return apart(x & 0x0000ffff0000ffff) | apart(x >> 16 & 0x0000ffff0000ffff) << 4;
+}
+
+template <int kBits>
+void put_unit(std::uint8_t* panel, std::int64_t r, const std::uint8_t* from) {
+  using U = Unit<kBits>;
+  std::uint8_t* to = panel + U::spot(r);
+  if constexpr (kBits == 4) {
+    std::uint64_t codes = 0;
+    std::memcpy(&codes, from, sizeof codes);
+    codes = part_nibbles(codes);
+    const auto low = static_cast<std::uint32_t>(codes), high = static_cast<std::uint32_t>(codes >> 32);
+    std::memcpy(to, &low, sizeof low);
+    std::memcpy(to + U::kApart, &high, sizeof high);
+  } else {
+    std::memcpy(to, from, U::kHalf);
+    if constexpr (!U::kOneWord) std::memcpy(to + U::kApart, from + U::kHalf, U::kHalf);
+  }
+}
+template <int kBits>
+void take_unit(const std::uint8_t* panel, std::int64_t r, std::uint8_t* to) {
+  using U = Unit<kBits>;
+  const std::uint8_t* from = panel + U::spot(r);
+  if constexpr (kBits == 4) {
+    std::uint32_t low = 0, high = 0;
+    std::memcpy(&low, from, sizeof low);
+    std::memcpy(&high, from + U::kApart, sizeof high);
+    const std::uint64_t codes = join_nibbles(low | std::uint64_t{high} << 32);
+    std::memcpy(to, &codes, sizeof codes);
+  } else {
+    std::memcpy(to, from, U::kHalf);
+    if constexpr (!U::kOneWord) std::memcpy(to + U::kHalf, from + U::kApart, U::kHalf);
   }
 }
 
-void put_row(const PackedMatrix& w, std::int64_t row, const std::uint8_t* from) {
-  const std::int64_t bytes = w.code_bits / 8;
-  for_each_code(w, row, [&](std::uint8_t* codes, Spot at, std::int64_t k) {
-    if (w.code_bits == 4)
-      codes[at.byte] = static_cast<std::uint8_t>(codes[at.byte] | (from[k / 2] >> (k % 2 * 4) & 15) << at.shift);
-    else
-      std::memcpy(codes + at.byte, from + k * bytes, static_cast<std::size_t>(bytes));
-  });
+// Codes of `count` columns of one row, into a step of its panel, and back.
+template <int kBits>
+void put_codes(std::uint8_t* step, std::int64_t r, const std::uint8_t* from, std::int64_t count) {
+  using U = Unit<kBits>;
+  for (; count >= U::kCols; count -= U::kCols, step += U::kPanelBytes, from += U::kBytes)
+    put_unit<kBits>(step, r, from);
+  if (count == 0) return;
+  std::uint8_t rest[U::kBytes] = {};
+  std::memcpy(rest, from, static_cast<std::size_t>(ceil_div(count * kBits, 8)));
+  if (kBits == 4 && count % 2 != 0) rest[count / 2] &= 15;
+  put_unit<kBits>(step, r, rest);
+}
+template <int kBits>
+void take_codes(const std::uint8_t* step, std::int64_t r, std::uint8_t* to, std::int64_t count) {
+  using U = Unit<kBits>;
+  for (; count >= U::kCols; count -= U::kCols, step += U::kPanelBytes, to += U::kBytes) take_unit<kBits>(step, r, to);
+  if (count == 0) return;
+  std::uint8_t rest[U::kBytes];
+  take_unit<kBits>(step, r, rest);
+  std::memcpy(to, rest, static_cast<std::size_t>(ceil_div(count * kBits, 8)));
 }
 
-void take_row(const PackedMatrix& w, std::int64_t row, std::uint8_t* to) {
-  const std::int64_t bytes = w.code_bits / 8;
-  for_each_code(w, row, [&](const std::uint8_t* codes, Spot at, std::int64_t k) {
-    if (w.code_bits == 4)
-      to[k / 2] = static_cast<std::uint8_t>(to[k / 2] | (codes[at.byte] >> at.shift & 15) << (k % 2 * 4));
-    else
-      std::memcpy(to + k * bytes, codes + at.byte, static_cast<std::size_t>(bytes));
-  });
+template <class Body>
+void with_bits(int code_bits, const Body& body) {
+  if (code_bits == 4) return body(std::integral_constant<int, 4>{});
+  if (code_bits == 8) return body(std::integral_constant<int, 8>{});
+  if (code_bits == 16) return body(std::integral_constant<int, 16>{});
+  return body(std::integral_constant<int, 32>{});
 }
 
 // The stored scale of a chain.
@@ -77,12 +137,59 @@ bool fits_step(std::int64_t block_cols) {
 
 void allocate(PackedMatrix& w) { w.panels = Tensor(DType::kU8, {w.panel_count(), w.panel_bytes()}); }
 
-template <class Row>
-void fill_panels(Stream& stream, PackedMatrix& w, const Row& put) {
+// Where a row of what is packed begins: its codes, and its scales where a chain has one.
+struct RowSource {
+  const std::uint8_t* codes = nullptr;
+  const std::uint8_t* scales = nullptr;
+};
+
+template <int kBytes>
+void put_scales(std::uint8_t* to, const std::uint8_t* from, std::int64_t count) {
+  for (std::int64_t c = 0; c < count; ++c)
+    std::memcpy(to + c * PackedMatrix::kPanel * kBytes, from + c * kBytes, kBytes);
+}
+void fill_scales(const PackedMatrix& w, std::uint8_t* step, std::int64_t first, std::span<const RowSource> source) {
+  const std::int64_t count = std::min(w.step / w.chain, ceil_div(w.extent.cols, w.chain) - first);
+  std::uint8_t* scales = step + w.code_bytes();
+  for (std::size_t r = 0; r < source.size(); ++r) {
+    if (w.scale_bytes == 1)
+      put_scales<1>(scales + r, source[r].scales + first, count);
+    else
+      put_scales<4>(scales + r * 4, source[r].scales + first * 4, count);
+  }
+}
+
+// A few steps at a time, which the first cache holds, and in them row by row. `source`: of each of the panel's rows.
+void fill_panel(const PackedMatrix& w, std::int64_t panel, std::span<const RowSource> source) {
+  const std::int64_t at_once = std::max<std::int64_t>(1, (std::int64_t{8} << 10) / w.step_bytes()),
+                     cols = w.extent.cols;
+  for (std::int64_t first = 0; first < w.steps(); first += at_once) {
+    const std::int64_t end = std::min(first + at_once, w.steps());
+    std::uint8_t* to = step_at(w, panel, first);
+    if (source.size() < PackedMatrix::kPanel || end * w.step > cols)
+      std::memset(to, 0, static_cast<std::size_t>((end - first) * w.step_bytes()));
+    with_bits(w.code_bits, [&](auto bits) {
+      for (std::size_t r = 0; r < source.size(); ++r)
+        for (std::int64_t s = first; s < end; ++s)
+          put_codes<decltype(bits)::value>(to + (s - first) * w.step_bytes(), static_cast<std::int64_t>(r),
+                                           source[r].codes + s * w.step * bits / 8,
+                                           std::min(w.step, cols - s * w.step));
+    });
+    for (std::int64_t s = first; s < end && w.scale_bytes > 0; ++s)
+      fill_scales(w, to + (s - first) * w.step_bytes(), s * (w.step / w.chain), source);
+  }
+}
+
+template <class SourceOf>
+void fill_panels(Stream& stream, PackedMatrix& w, const SourceOf& source_of) {
   parallel_for(stream.pool(), w.panel_count(), [&](std::int64_t begin, std::int64_t end, int) {
-    std::memset(step_at(w, begin, 0), 0, static_cast<std::size_t>((end - begin) * w.panel_bytes()));
-    const std::int64_t last = std::min(end * PackedMatrix::kPanel, w.extent.rows);
-    for (std::int64_t row = begin * PackedMatrix::kPanel; row < last; ++row) put(row);
+    for (std::int64_t panel = begin; panel < end; ++panel) {
+      RowSource sources[PackedMatrix::kPanel];
+      const std::int64_t first = panel * PackedMatrix::kPanel,
+                         rows = std::min(PackedMatrix::kPanel, w.extent.rows - first);
+      for (std::int64_t r = 0; r < rows; ++r) sources[r] = source_of(first + r);
+      fill_panel(w, panel, std::span(sources).first(static_cast<std::size_t>(rows)));
+    }
   });
 }
 
@@ -150,11 +257,9 @@ PackedMatrix pack(Stream& stream, const QuantizedTensor& q) {
   allocate(w);
   const Block block = block_in(q.format, q.extent);
   const std::int64_t bytes = row_bytes(q.format, q.extent.cols), chains = ceil_div(q.extent.cols, w.chain);
-  fill_panels(stream, w, [&](std::int64_t row) {
-    put_row(w, row, q.codes.as<std::uint8_t>() + row * bytes);
-    const std::uint8_t* scales = q.scales.as<std::uint8_t>() + row / block.rows * chains * w.scale_bytes;
-    for (std::int64_t c = 0; c < chains && w.scale_bytes > 0; ++c)
-      std::memcpy(scale_at(w, row, c), scales + c * w.scale_bytes, static_cast<std::size_t>(w.scale_bytes));
+  fill_panels(stream, w, [&](std::int64_t row) -> RowSource {
+    return {q.codes.as<std::uint8_t>() + row * bytes,
+            q.scales.as<std::uint8_t>() + row / block.rows * chains * w.scale_bytes};
   });
   return w;
 }
@@ -164,16 +269,20 @@ PackedMatrix pack(Stream& stream, const Tensor& values) {
   require(type == DType::kBf16 || type == DType::kF16 || type == DType::kF32, Errc::kUnsupported,
           "pack: a matrix of {}; BF16, F16, F32 and quantized ones can be multiplied", dtype_name(type));
   require(values.shape().size() == 2, Errc::kShape, "pack: a tensor {} is no matrix", shape_text(values.shape()));
-  const std::string_view format = type == DType::kBf16 ? "bf16" : type == DType::kF16 ? "f16" : "f32";
-  PackedMatrix w = packed_layout(find_format(format), values.extent());
+  PackedMatrix w = packed_layout(find_format(type == DType::kBf16  ? "bf16"
+                                             : type == DType::kF16 ? "f16"
+                                                                   : "f32"),
+                                 values.extent());
+  Tensor wide = values;
+  if (type == DType::kF16) {
+    wide = Tensor(DType::kF32, values.shape());
+    parallel_for(stream.pool(), values.count(), [&](std::int64_t begin, std::int64_t end, int) {
+      read_floats(values, begin, {wide.as<float>() + begin, static_cast<std::size_t>(end - begin)});
+    });
+  }
   allocate(w);
-  fill_panels(stream, w, [&](std::int64_t row) {
-    const auto* from = values.as<std::uint8_t>() + row * w.extent.cols * (dtype_bits(type) / 8);
-    if (type != DType::kF16) return put_row(w, row, from);
-    std::vector<float> wide(static_cast<std::size_t>(w.extent.cols));
-    read_floats(values, row * w.extent.cols, wide);
-    put_row(w, row, reinterpret_cast<const std::uint8_t*>(wide.data()));
-  });
+  const std::int64_t bytes = w.extent.cols * w.code_bits / 8;
+  fill_panels(stream, w, [&](std::int64_t row) -> RowSource { return {wide.as<std::uint8_t>() + row * bytes}; });
   return w;
 }
 
@@ -189,8 +298,12 @@ QuantizedTensor unpack(Stream& stream, const PackedMatrix& w) {
   parallel_for(stream.pool(), q.extent.rows, [&](std::int64_t begin, std::int64_t end, int) {
     for (std::int64_t row = begin; row < end; ++row) {
       std::uint8_t* codes = q.codes.as<std::uint8_t>() + row * bytes;
-      std::memset(codes, 0, static_cast<std::size_t>(bytes));
-      take_row(w, row, codes);
+      for (std::int64_t s = 0; s < w.steps(); ++s)
+        with_bits(w.code_bits, [&](auto bits) {
+          const std::int64_t first = s * w.step;
+          take_codes<decltype(bits)::value>(step_at(w, row / PackedMatrix::kPanel, s), row % PackedMatrix::kPanel,
+                                            codes + first * bits / 8, std::min(w.step, w.extent.cols - first));
+        });
       if (w.scale_bytes == 0 || row % block.rows != 0) continue;
       std::uint8_t* scales = q.scales.as<std::uint8_t>() + row / block.rows * grid.cols * w.scale_bytes;
       for (std::int64_t c = 0; c < grid.cols; ++c)
@@ -202,13 +315,15 @@ QuantizedTensor unpack(Stream& stream, const PackedMatrix& w) {
 
 void read_codes(const PackedMatrix& w, std::int64_t row, std::span<float> values) {
   TESSERA_ASSERT(static_cast<std::int64_t>(values.size()) == w.extent.cols);
-  for_each_code(w, row, [&](const std::uint8_t* codes, Spot at, std::int64_t k) {
+  for (std::int64_t k = 0; k < w.extent.cols; ++k) {
+    const std::uint8_t* codes = step_at(w, row / PackedMatrix::kPanel, k / w.step);
+    const Spot at = spot_of(w.code_bits, row % PackedMatrix::kPanel, k % w.step);
     std::uint32_t bits = 0;
     std::memcpy(&bits, codes + at.byte, static_cast<std::size_t>(std::max(1, w.code_bits / 8)));
     if (w.code_bits == 4) bits = bits >> at.shift & 15;
     const Element element = w.code_bits == 32 ? kE8M23 : w.format.element;
     values[static_cast<std::size_t>(k)] = decode(element, bits);
-  });
+  }
 }
 
 void read_scales(const PackedMatrix& w, std::int64_t row, std::span<float> scales) {

@@ -11,10 +11,9 @@ namespace tessera {
 
 std::int64_t element_count(std::span<const std::int64_t> shape) {
   std::int64_t count = 1;
-  for (const std::int64_t n : shape) {
-    require(n >= 0 && !__builtin_mul_overflow(count, n, &count), Errc::kShape, "no tensor has the shape {}",
-            shape_text(shape));
-  }
+  bool fits = true;
+  for (const std::int64_t n : shape) fits = fits && n >= 0 && !__builtin_mul_overflow(count, n, &count);
+  if (!fits) fail(Errc::kShape, "no tensor has the shape {}", shape_text(shape));  // count() is called in loops
   return count;
 }
 

@@ -90,7 +90,12 @@ void finish(const GemmFacts& g, std::int64_t panel, std::int64_t row, const floa
   const std::int64_t size = g.y_is_f32 ? 4 : 2;
   auto* to = static_cast<std::uint8_t*>(g.y) + (row * g.y_stride + first) * size;
   const void* from = g.y_is_f32 ? static_cast<const void*>(values) : halves;
-  std::memcpy(to, from, static_cast<std::size_t>(count * size));
+  if (count < kPanelRows)
+    std::memcpy(to, from, static_cast<std::size_t>(count * size));
+  else if (g.y_is_f32)
+    std::memcpy(to, from, kPanelRows * 4);
+  else
+    std::memcpy(to, from, kPanelRows * 2);
 }
 
 inline void prefetch(const std::uint8_t* at, std::int64_t bytes) {
@@ -159,21 +164,24 @@ void few_rows(const GemmFacts& g, void* scratch) {
 }
 
 // Buffers of many_rows(), in one piece of memory: units of a chunk's rows, sums of those rows by a strip, factors and
-// scales of a strip and `block_steps` steps.
+// scales of a strip and `block_steps` steps, one row. Units are kept [block of steps][row], so that a block's are
+// together.
 template <class A>
 struct Strip {
   static constexpr std::int64_t kCols = A::kStrip * kPanelRows;
-  std::int64_t block_steps, chunk, x_bytes, sum_bytes, factor_bytes, scale_bytes;
+  std::int64_t block_steps, blocks, block_units, chunk, x_bytes, sum_bytes, factor_bytes, scale_bytes;
   explicit Strip(const GemmFacts& g) {
     const std::int64_t step_units = g.step * A::kUnits / kGranule, unit_bytes = kCols * 4;
     block_steps = std::min(g.steps, std::max<std::int64_t>(1, kStripBytes / (step_units * unit_bytes)));
+    blocks = block_steps > 0 ? (g.steps + block_steps - 1) / block_steps : 0;
+    block_units = block_steps * step_units;
     chunk = std::min(g.m, kChunkRows);
-    x_bytes = chunk * x_stride<A>(g) * 4;
+    x_bytes = blocks * chunk * block_units * 4;
     sum_bytes = chunk * kCols * 4;
-    factor_bytes = block_steps * step_units * unit_bytes;
+    factor_bytes = block_units * unit_bytes;
     scale_bytes = block_steps * (g.step / g.chain) * kCols * 4;
   }
-  std::int64_t bytes() const { return x_bytes + sum_bytes + factor_bytes + scale_bytes; }
+  std::int64_t bytes() const { return x_bytes + sum_bytes + factor_bytes + scale_bytes + blocks * block_units * 4; }
 };
 
 // Factors of `steps` steps of `panels` panels: [unit][panel][16 rows]; scales: [chain][panel][16 rows].
@@ -240,6 +248,19 @@ void rows_by_strip(std::int64_t rows, const typename A::X* x, std::int64_t strid
     if (rows > 0) rows_by_strip<A, kRows - 1>(rows, x, stride, chains, chain_units, factors, scales, sums);
 }
 
+template <class A>
+void read_chunk(const GemmFacts& g, const Strip<A>& strip, std::int64_t row, std::int64_t rows, typename A::X* x,
+                typename A::X* whole) {
+  const std::int64_t units = units_of<A>(g);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    A::read_x(g, row + r, whole);
+    for (std::int64_t b = 0; b < strip.blocks; ++b) {
+      const std::int64_t first = b * strip.block_units, count = std::min(strip.block_units, units - first);
+      std::memcpy(x + (b * strip.chunk + r) * strip.block_units, whole + first, static_cast<std::size_t>(count * 4));
+    }
+  }
+}
+
 template <class A, Codes kCodes>
 void many_rows(const GemmFacts& g, void* scratch) {
   const Strip<A> strip(g);
@@ -249,18 +270,18 @@ void many_rows(const GemmFacts& g, void* scratch) {
   auto* sums = reinterpret_cast<float*>(bytes + strip.x_bytes);
   std::uint8_t* factors = bytes + strip.x_bytes + strip.sum_bytes;
   auto* scales = reinterpret_cast<float*>(factors + strip.factor_bytes);
-  const std::int64_t stride = x_stride<A>(g), step_units = g.step * A::kUnits / kGranule;
+  auto* whole = reinterpret_cast<typename A::X*>(factors + strip.factor_bytes + strip.scale_bytes);
   for (std::int64_t row = 0; row < g.m; row += strip.chunk) {
     const std::int64_t rows = std::min(strip.chunk, g.m - row);
-    for (std::int64_t r = 0; r < rows; ++r) A::read_x(g, row + r, x + r * stride);
+    read_chunk<A>(g, strip, row, rows, x, whole);
     for (std::int64_t p = g.first_panel; p < g.end_panel; p += A::kStrip) {
       const std::int64_t panels = std::min<std::int64_t>(A::kStrip, g.end_panel - p);
       std::memset(sums, 0, static_cast<std::size_t>(rows * kCols * 4));
-      for (std::int64_t s = 0; s < g.steps; s += strip.block_steps) {
-        const std::int64_t steps = std::min(strip.block_steps, g.steps - s);
-        spread_strip<A, kCodes>(g, p, panels, s, steps, factors, scales);
-        rows_by_strip<A>(rows, x + s * step_units, stride, steps * (g.step / g.chain), g.chain * A::kUnits / kGranule,
-                         factors, scales, sums);
+      for (std::int64_t b = 0; b < strip.blocks; ++b) {
+        const std::int64_t first = b * strip.block_steps, steps = std::min(strip.block_steps, g.steps - first);
+        spread_strip<A, kCodes>(g, p, panels, first, steps, factors, scales);
+        rows_by_strip<A>(rows, x + b * strip.chunk * strip.block_units, strip.block_units, steps * (g.step / g.chain),
+                         g.chain * A::kUnits / kGranule, factors, scales, sums);
       }
       for (std::int64_t r = 0; r < rows; ++r)
         for (std::int64_t i = 0; i < panels; ++i) finish<A>(g, p + i, row + r, sums + r * kCols + i * kPanelRows);
