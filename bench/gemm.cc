@@ -11,6 +11,8 @@
 #include <immintrin.h>
 #endif
 #ifdef TESSERA_ONEDNN
+#include <omp.h>
+
 #include <dnnl.hpp>
 #endif
 #include <time.h>
@@ -324,8 +326,9 @@ Options read_options(int count, char** words) {
 int main(int count, char** words) {
   try {
     const tessera::Options options = tessera::read_options(count, words);
-    setenv("OMP_NUM_THREADS", std::to_string(options.threads).c_str(), 1);  // oneDNN's
-    setenv("OMP_WAIT_POLICY", "passive", 1);
+#ifdef TESSERA_ONEDNN
+    omp_set_num_threads(options.threads);
+#endif
     std::printf("%s, tier %s, %d threads, cold weights rotate through %lld MiB\n\n", tessera::processor_name().c_str(),
                 std::string(tessera::cpu_tier_name(tessera::best_cpu_tier())).c_str(), options.threads,
                 static_cast<long long>(options.cold_mib));
