@@ -170,18 +170,47 @@ Signalled& signalled() {
   return instance;
 }
 
-// Async-signal-safe: a lock-free atomic and sem_post. Only the first signal counts.
+// What a SignalHook asks for.
+struct Hook {
+  std::mutex mutex;
+  std::function<void(int)> on_signal;
+  double seconds = 0;
+};
+Hook& hook() {
+  static Hook& instance = *std::make_unique<Hook>().release();  // never destroyed, as pending()
+  return instance;
+}
+
+// Async-signal-safe: a lock-free atomic and sem_post. The first signal's number counts.
 extern "C" void note_signal(int number) {
   const int saved = errno;
   int none = 0;
-  if (signalled().number.compare_exchange_strong(none, number)) ::sem_post(&signalled().semaphore);
+  signalled().number.compare_exchange_strong(none, number);
+  ::sem_post(&signalled().semaphore);
   errno = saved;
+}
+
+// Calls the hook, if there is one, and waits for another signal as long as it asks.
+void ask_hook(int number) {
+  double seconds = 0;
+  {
+    const std::lock_guard lock(hook().mutex);
+    if (!hook().on_signal) return;
+    hook().on_signal(number);
+    seconds = hook().seconds;
+  }
+  timespec end{};
+  ::clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += static_cast<time_t>(seconds);
+  while (::sem_timedwait(&signalled().semaphore, &end) != 0 && errno == EINTR) {
+  }
 }
 
 // Removing needs locks and the heap, so a thread does it; the mutex stays locked: nothing may be published any more.
 void end_when_signalled() {
   while (::sem_wait(&signalled().semaphore) != 0) {
   }
+  ask_hook(signalled().number.load());
   pending().mutex.lock();
   for (const std::string& path : pending().paths) remove_tree(path);
   ::_exit(128 + signalled().number.load());
@@ -193,11 +222,24 @@ void remove_outputs_on_signals() {
   if (::sem_init(&signalled().semaphore, 0, 0) != 0)
     fail(Errc::kResource, "cannot make a semaphore: {}", std::strerror(errno));
   pending();
+  hook();
   std::thread(end_when_signalled).detach();
   struct sigaction action{};
   action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART;
   for (const int number : {SIGINT, SIGTERM}) ::sigaction(number, &action, nullptr);
+}
+
+SignalHook::SignalHook(std::function<void(int)> on_signal, double seconds) {
+  const std::lock_guard lock(hook().mutex);
+  TESSERA_ASSERT(!hook().on_signal);
+  hook().on_signal = std::move(on_signal);
+  hook().seconds = seconds;
+}
+
+SignalHook::~SignalHook() {
+  const std::lock_guard lock(hook().mutex);
+  hook().on_signal = nullptr;
 }
 
 }  // namespace tessera

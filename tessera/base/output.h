@@ -5,6 +5,7 @@
 //   write_file(out.file("config.json"), text);
 //   out.commit();
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -47,5 +48,16 @@ class OutputFile final {
 // script's background job ends cleanly too. A process killed by SIGKILL leaves its sibling, `.NAME.partial-PID-N`, and
 // no output.
 void remove_outputs_on_signals();
+
+// While one lives, the first SIGINT or SIGTERM calls `on_signal` with its number, on a thread of its own, and leaves
+// the process running, for a command that has to end by itself with that status. A second signal, or `seconds` after
+// the first, ends the process as ever. One at a time; what on_signal does must be short.
+class SignalHook final {
+ public:
+  SignalHook(std::function<void(int number)> on_signal, double seconds);
+  ~SignalHook();  // on_signal is not running any more, and will not be called
+  SignalHook(const SignalHook&) = delete;
+  SignalHook& operator=(const SignalHook&) = delete;
+};
 
 }  // namespace tessera

@@ -7,6 +7,25 @@
 #include "tessera/infer/log_probability.h"
 
 namespace tessera {
+namespace {
+
+// `id` as it is told, with the `most` likeliest tokens there.
+BatchToken told(std::int32_t id, std::span<const float> logits, int most) {
+  BatchToken token{.id = id, .logprob = log_probability(logits, id), .top = {}};
+  if (most <= 0) return token;
+  std::vector<std::int32_t> order(logits.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
+  const auto count = std::min(static_cast<std::size_t>(most), order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](std::int32_t a, std::int32_t b) {
+                      const float x = logits[static_cast<std::size_t>(a)], y = logits[static_cast<std::size_t>(b)];
+                      return x != y ? x > y : a < b;
+                    });
+  for (std::size_t i = 0; i < count; ++i) token.top.emplace_back(order[i], log_probability(logits, order[i]));
+  return token;
+}
+
+}  // namespace
 
 struct Batcher::Job {
   std::uint64_t ticket = 0;
@@ -29,6 +48,8 @@ Batcher::Batcher(LanguageEngine& engine, const BatchLimits& limits)
   require(limits.concurrent >= 1 && limits.concurrent <= engine.options().batch_rows && limits.queued >= 1,
           Errc::kInvalid, "{} requests at once and {} waiting; 1 to {} can run", limits.concurrent, limits.queued,
           engine.options().batch_rows);
+  stats_.pages = engine.cache().capacity();
+  stats_.free_pages = engine.cache().free_pages();
   thread_ = std::thread([this] { work(); });
 }
 
@@ -43,9 +64,9 @@ Batcher::~Batcher() {
 
 std::uint64_t Batcher::submit(BatchRequest request, std::shared_ptr<BatchListener> listener) {
   const auto length = static_cast<std::int64_t>(request.prompt.size());
-  const std::int64_t longest = std::min(engine_.shape().longest, engine_.cache().capacity() * KvPage::kTokens);
+  const std::int64_t longest = context(), least = request.tells_prompt ? 0 : 1;
   require(length > 0, Errc::kInvalid, "the prompt has no tokens");
-  require(request.max_tokens >= 1, Errc::kInvalid, "{} tokens to write; one at least", request.max_tokens);
+  require(request.max_tokens >= least, Errc::kInvalid, "{} tokens to write; {} at least", request.max_tokens, least);
   require(length + request.max_tokens <= longest, Errc::kInvalid,
           "{} prompt tokens + {} new tokens exceed the context of {}", length, request.max_tokens, longest);
   for (const std::int32_t id : request.prompt)
@@ -84,6 +105,10 @@ void Batcher::drain(double seconds) {
   changed_.wait(lock, is_done);
 }
 
+std::int64_t Batcher::context() const {
+  return std::min(engine_.shape().longest, engine_.cache().capacity() * KvPage::kTokens);
+}
+
 BatchStats Batcher::stats() const {
   const std::lock_guard lock(mutex_);
   return stats_;
@@ -105,6 +130,7 @@ void Batcher::work() {
     std::erase_if(running_, [](const std::unique_ptr<Job>& job) { return job->ended.has_value(); });
     const std::lock_guard lock(mutex_);
     stats_.running = static_cast<std::int64_t>(running_.size());
+    stats_.free_pages = engine_.cache().free_pages();
     changed_.notify_all();
   }
 }
@@ -146,7 +172,8 @@ bool Batcher::admit_next() {
     if (!queue_.empty()) next = queue_.front().get();
   }
   if (next == nullptr) return false;
-  Sequence sequence = prefixes_.find(next->ids);
+  // Whoever wants to be told of the prompt needs its logits, which are not kept.
+  Sequence sequence = next->request.tells_prompt ? engine_.start() : prefixes_.find(next->ids);
   const auto held = [](std::int64_t length) { return ceil_div(length, KvPage::kTokens); };
   std::int64_t wanted = pages_of(*next) - held(sequence.length());
   for (const std::unique_ptr<Job>& other : running_)  // pages that running texts have yet to take
@@ -169,19 +196,26 @@ void Batcher::step() {
   if (running_.empty()) return;
   std::vector<LanguageEngine::Piece> pieces;
   std::vector<Job*> jobs;
+  std::vector<std::int64_t> starts;  // of the pieces in their texts
   std::int64_t room = engine_.options().batch_rows - static_cast<std::int64_t>(running_.size());
   for (const std::unique_ptr<Job>& job : running_) {
     const auto unread = job->unread();
     const std::int64_t count = std::min(static_cast<std::int64_t>(unread.size()), room + 1);  // one is everyone's
     room -= count - 1;
     const bool is_whole = count == static_cast<std::int64_t>(unread.size());
-    pieces.push_back(
-        {&*job->sequence, unread.first(static_cast<std::size_t>(count)), is_whole ? Wanted::kLast : Wanted::kNone});
+    const bool tells = job->request.tells_prompt && job->written == 0;
+    const Wanted wanted = tells ? Wanted::kAll : is_whole ? Wanted::kLast : Wanted::kNone;
+    pieces.push_back({&*job->sequence, unread.first(static_cast<std::size_t>(count)), wanted});
     jobs.push_back(job.get());
+    starts.push_back(job->sequence->length());
   }
   try {
-    engine_.step(pieces, [&](std::size_t piece, std::int64_t, std::span<const float> logits) {
-      take_logits(*jobs[piece], logits);
+    engine_.step(pieces, [&](std::size_t piece, std::int64_t token, std::span<const float> logits) {
+      Job& job = *jobs[piece];
+      if (job.ended) return;
+      const std::int64_t place = starts[piece] + token;
+      if (place + 1 < static_cast<std::int64_t>(job.request.prompt.size())) return tell_prompt(job, place, logits);
+      take_logits(job, logits);
     });
   } catch (const Error& e) {
     for (Job* job : jobs)
@@ -191,8 +225,15 @@ void Batcher::step() {
   ++stats_.steps;
 }
 
+// logits: of what follows the prompt's token `place`.
+void Batcher::tell_prompt(Job& job, std::int64_t place, std::span<const float> logits) {
+  const std::int32_t next = job.request.prompt[static_cast<std::size_t>(place + 1)];
+  job.listener->on_prompt_token(told(next, logits, job.request.top_logprobs));
+}
+
 void Batcher::take_logits(Job& job, std::span<const float> logits) {
   const BatchRequest& request = job.request;
+  if (request.max_tokens == 0) return end(job, BatchEnd::kLength);
   std::int32_t id = 0;
   try {
     if (request.logit_bias.empty()) {
@@ -207,18 +248,7 @@ void Batcher::take_logits(Job& job, std::span<const float> logits) {
   }
   if (std::find(request.end_ids.begin(), request.end_ids.end(), id) != request.end_ids.end())
     return end(job, BatchEnd::kEnd);
-  BatchToken token{.id = id, .logprob = log_probability(logits, id), .top = {}};
-  if (request.top_logprobs > 0) {
-    std::vector<std::int32_t> order(logits.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
-    const auto count = std::min(static_cast<std::size_t>(request.top_logprobs), order.size());
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-                      [&](std::int32_t a, std::int32_t b) {
-                        const float x = logits[static_cast<std::size_t>(a)], y = logits[static_cast<std::size_t>(b)];
-                        return x != y ? x > y : a < b;
-                      });
-    for (std::size_t i = 0; i < count; ++i) token.top.emplace_back(order[i], log_probability(logits, order[i]));
-  }
+  const BatchToken token = told(id, logits, request.top_logprobs);
   job.ids.push_back(id);
   ++job.written;
   {

@@ -26,9 +26,10 @@ struct BatchRequest {
   SamplingOptions sampling{};
   std::vector<std::pair<std::int32_t, float>> logit_bias{};  // id, what is added to its logit
   std::uint64_t stream = 0;                                  // tells apart what is sampled with one seed
-  std::int64_t max_tokens = 16;
-  std::vector<std::int32_t> end_ids{};  // tokens that end the text, and are not part of it
-  int top_logprobs = 0;                 // the likeliest tokens to tell with each
+  std::int64_t max_tokens = 16;                              // 0: only the prompt is told
+  std::vector<std::int32_t> end_ids{};                       // tokens that end the text, and are not part of it
+  int top_logprobs = 0;                                      // the likeliest tokens to tell with each
+  bool tells_prompt = false;                                 // on_prompt_token for the prompt's tokens after the first
 };
 
 struct BatchToken {
@@ -43,6 +44,7 @@ enum class BatchEnd : std::uint8_t { kEnd, kLength, kStopped, kCancelled, kFaile
 class BatchListener {
  public:
   virtual ~BatchListener() = default;
+  virtual void on_prompt_token(const BatchToken&) {}
   virtual bool on_token(const BatchToken& token) = 0;         // false: enough, the text ends here (kStopped)
   virtual void on_end(BatchEnd end, const Error* error) = 0;  // once, last; error: of kFailed
 };
@@ -54,6 +56,7 @@ struct BatchLimits {
 
 struct BatchStats {
   std::int64_t running = 0, queued = 0;
+  std::int64_t pages = 0, free_pages = 0;  // of the cache; what was read before and is kept for others is not free
   std::uint64_t requests = 0, prompt_tokens = 0, reused_tokens = 0, generated_tokens = 0, steps = 0;
 };
 
@@ -70,6 +73,7 @@ class Batcher final {
   // No more requests; returns when those that are there have ended, or after `seconds`, then cancelling them.
   void drain(double seconds);
   BatchStats stats() const;
+  std::int64_t context() const;  // prompt and new tokens of one request, at most
   const BatchLimits& limits() const { return limits_; }
 
  private:
@@ -78,6 +82,7 @@ class Batcher final {
   void admit();
   bool admit_next();
   void step();
+  void tell_prompt(Job& job, std::int64_t place, std::span<const float> logits);
   void take_logits(Job& job, std::span<const float> logits);
   void end(Job& job, BatchEnd end, const Error* error = nullptr);
   std::int64_t pages_of(const Job& job) const;

@@ -108,4 +108,19 @@ std::vector<std::int32_t> read_end_ids(const std::string& folder, const Json& co
   return end;
 }
 
+SamplingOptions read_sampling(const std::string& folder) {
+  SamplingOptions options{.temperature = 1};
+  const std::string text = read_side_file(folder, "generation_config.json");
+  if (text.empty()) return options;
+  const Json config = parse_json(text);
+  const Json* samples = config.find("do_sample");
+  if (samples != nullptr && samples->is_bool() && !samples->as_bool()) return options;
+  options.visit([&](std::string_view name, auto& value) {
+    if constexpr (std::is_same_v<std::remove_reference_t<decltype(value)>, double>)
+      if (const Json* given = config.find(name); given != nullptr && given->is_number()) value = given->as_double();
+  });
+  Sampler check(options);
+  return options;
+}
+
 }  // namespace tessera

@@ -34,5 +34,8 @@ Generated generate(LanguageEngine& engine, Sequence& sequence, const Tokenizer* 
 
 // The ids that end a text, as generation_config.json or else config.json says. `folder`: of the model.
 std::vector<std::int32_t> read_end_ids(const std::string& folder, const Json& config);
+// How a model's maker samples, as generation_config.json says; temperature 1 where it says nothing, or that it does not
+// sample. Throws kInvalid for values that make no sense.
+SamplingOptions read_sampling(const std::string& folder);
 
 }  // namespace tessera
