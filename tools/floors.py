@@ -18,8 +18,8 @@ for line in (engine / "floors.txt").read_text().splitlines():
         number, folder = line.split()
         floors[folder] = int(number)
 
-# tessera_registry(KIND "type" tessera/FOLDER/...)
-registries = dict(re.findall(r'^tessera_registry\((\w+) "[^"]*" tessera/(\w+)', (root / "CMakeLists.txt").read_text(), re.M))
+# tessera_registry(KIND "type" tessera/FOLDER/...); the path is quoted where it has a wildcard.
+registries = dict(re.findall(r'^tessera_registry\((\w+) "[^"]*" "?tessera/(\w+)', (root / "CMakeLists.txt").read_text(), re.M))
 
 
 def included_folder(include):
