@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
@@ -114,6 +115,36 @@ void run_until(const std::string& wanted, int signal_number, int expected_status
   EXPECT_EQ(WEXITSTATUS(status), expected_status);
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+// The exit status of a process that holds a hook, writes to `folder` and gets `signals` of them. It ends by itself,
+// with status 7, after the first one.
+int status_with_hook(const std::string& folder, int signals, double seconds, bool ends) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    remove_outputs_on_signals();
+    const OutputFolder out(folder);
+    std::atomic<int> number{0};
+    const SignalHook hook([&](int n) { number = n; }, seconds);
+    for (int i = 0; i < signals; ++i) {
+      ::kill(::getpid(), SIGTERM);
+      while (number != SIGTERM) ::usleep(1000);
+    }
+    if (ends) ::_exit(7);
+    while (true) ::pause();
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(Output, LetsACommandWithAHookEndByItselfAtTheFirstSignalOnly) {
+  EXPECT_EQ(status_with_hook(at("a"), 1, 60, true), 7);
+  fs::remove_all(folder_);
+  fs::create_directory(folder_);  // _exit left the output
+  EXPECT_EQ(status_with_hook(at("b"), 2, 60, false), 143);
+  EXPECT_EQ(status_with_hook(at("c"), 1, 1, false), 143);  // it took too long
+  EXPECT_EQ(entries(), 0u);
 }
 
 TEST_F(Output, IsAbsentAfterAnInterrupt) {

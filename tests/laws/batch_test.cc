@@ -7,6 +7,7 @@
 
 #include "tessera/infer/batcher.h"
 #include "tessera/infer/generate.h"
+#include "tessera/infer/log_probability.h"
 #include "tessera/numeric/philox.h"
 
 namespace tessera {
@@ -14,6 +15,11 @@ namespace {
 
 class Listener final : public BatchListener {
  public:
+  void on_prompt_token(const BatchToken& token) override {
+    const std::lock_guard lock(mutex_);
+    prompt.push_back(token.id);
+    prompt_logprobs.push_back(token.logprob);
+  }
   bool on_token(const BatchToken& token) override {
     const std::lock_guard lock(mutex_);
     ids.push_back(token.id);
@@ -29,7 +35,8 @@ class Listener final : public BatchListener {
     changed_.wait(lock, [this] { return end.has_value(); });
     return *end;
   }
-  std::vector<std::int32_t> ids;
+  std::vector<std::int32_t> ids, prompt;
+  std::vector<double> prompt_logprobs;
   std::optional<BatchEnd> end;
 
  private:
@@ -89,6 +96,36 @@ TEST(Batch, GivesEachRequestWhatItGetsAlone) {
     batcher.drain(10);
   }
   EXPECT_EQ(engine.cache().free_pages(), engine.cache().capacity());  // nothing is held any more
+}
+
+TEST(Batch, TellsAPromptAsTheModelReadsItAlone) {
+  const Checkpoint checkpoint = Checkpoint::open(std::string(TESSERA_TEST_DATA) + "/checkpoints/bf16/llama");
+  Stream stream(kCpu, 2);
+  LanguageEngine engine(stream, checkpoint, {.cache_tokens = 512, .batch_rows = 48});
+  Batcher batcher(engine, {.concurrent = 4, .queued = 8});
+  std::vector<std::shared_ptr<Listener>> listeners;
+  for (std::size_t i = 0; i < 6; ++i) {  // every other one only tells; beginnings that were read before are told too
+    BatchRequest request = request_of(i);
+    request.tells_prompt = true;
+    if (i % 2 == 1) request.max_tokens = 0;
+    listeners.push_back(std::make_shared<Listener>());
+    batcher.submit(std::move(request), listeners.back());
+  }
+  for (const auto& listener : listeners) EXPECT_EQ(listener->wait(), BatchEnd::kLength);
+  batcher.drain(10);
+  LanguageEngine alone(stream, checkpoint, {.cache_tokens = 512});
+  for (std::size_t i = 0; i < listeners.size(); ++i) {
+    const std::vector<std::int32_t> prompt = prompt_of(i);
+    std::vector<double> expected;
+    Sequence sequence = alone.start();
+    alone.read(sequence, prompt, Wanted::kAll, [&](std::int64_t token, std::span<const float> logits) {
+      const auto next = static_cast<std::size_t>(token) + 1;
+      if (next < prompt.size()) expected.push_back(log_probability(logits, prompt[next]));
+    });
+    EXPECT_EQ(listeners[i]->prompt, std::vector<std::int32_t>(prompt.begin() + 1, prompt.end()));
+    EXPECT_EQ(listeners[i]->prompt_logprobs, expected);
+    EXPECT_EQ(listeners[i]->ids.empty(), i % 2 == 1);
+  }
 }
 
 TEST(Batch, RefusesWhatCannotRun) {

@@ -144,11 +144,11 @@ ApiReply Api::answer(const ApiRequest& request, const std::string& body, const I
   }
 }
 
-std::uint64_t Api::next_seed() { return draw(model_.seed, Draw::kSeed, requests_.load()); }
+std::uint64_t Api::next_seed() { return draw(model_.seed, Draw::kSeed, seeds_.fetch_add(1)); }
 
 AnswerHead Api::head(std::string_view kind, std::int64_t prompt_tokens) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return {.id = fmt::format("{}-{:016x}", kind, draw(ids_, Draw::kId, requests_.fetch_add(1))),
+  return {.id = fmt::format("{}-{:016x}", kind, draw(ids_, Draw::kId, answers_.fetch_add(1))),
           .model = model_.defaults.model,
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
           .prompt_tokens = prompt_tokens};

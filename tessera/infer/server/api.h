@@ -77,8 +77,8 @@ class Api final {
   TokenText tokens_;
   Metrics metrics_;
   std::atomic<bool> is_ending_{false};
-  std::atomic<std::uint64_t> requests_{0};
-  std::uint64_t ids_;  // tells this server's ids from another's
+  std::atomic<std::uint64_t> seeds_{0}, answers_{0};  // given out
+  std::uint64_t ids_;                                 // tells this server's ids from another's
 };
 
 }  // namespace tessera::server

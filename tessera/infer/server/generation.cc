@@ -20,8 +20,8 @@ Generation::Generation(Batcher& batcher, Metrics& metrics, const TokenText& toke
 
 Generation::~Generation() {
   if (left_ == 0 || is_cancelled_) return;
-  cancel();
   metrics_.count_cancelled();
+  cancel();
 }
 
 void Generation::cancel() {

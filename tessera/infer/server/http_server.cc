@@ -9,7 +9,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "tessera/base/log.h"
@@ -126,6 +130,51 @@ class Connection final : public httplib::Stream {
 // The connection that this thread serves: the library's handlers are not told.
 thread_local Connection* t_connection = nullptr;
 
+// A thread for each connection, up to a limit; others wait for one to end. The system keeps the stacks of threads that
+// ended for the next ones, so that memory follows what is going on and not what once was.
+class ConnectionThreads final : public httplib::TaskQueue {
+ public:
+  explicit ConnectionThreads(std::int64_t most) : most_(most) {}
+
+  void enqueue(std::function<void()> serve) override {
+    const std::lock_guard lock(state_->mutex);
+    state_->waiting.push_back(std::move(serve));
+    if (state_->running == most_) return;
+    try {
+      std::thread([state = state_] { run(*state); }).detach();
+      ++state_->running;
+    } catch (const std::system_error& e) {  // it waits, as beyond the limit
+      log_message(LogLevel::kError, "no thread for a connection: {}", e.what());
+    }
+  }
+  void shutdown() override {
+    std::unique_lock lock(state_->mutex);
+    state_->ended.wait(lock, [this] { return state_->running == 0; });
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable ended;
+    std::deque<std::function<void()>> waiting;
+    std::int64_t running = 0;
+  };
+  static void run(State& state) {
+    std::unique_lock lock(state.mutex);
+    while (!state.waiting.empty()) {
+      const std::function<void()> serve = std::move(state.waiting.front());
+      state.waiting.pop_front();
+      lock.unlock();
+      serve();
+      lock.lock();
+    }
+    --state.running;
+    state.ended.notify_all();
+  }
+  std::int64_t most_;
+  std::shared_ptr<State> state_ = std::make_shared<State>();  // outlives this: of the last thread to end, too
+};
+
 bool is_whole_number(const std::string& text) {
   return !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -163,8 +212,11 @@ class HttpServer::Listener final : private httplib::Server {
       r.headers.erase("Accept-Ranges");
       if (t_connection->closes && !r.has_header("Connection")) r.set_header("Connection", "close");
     });
-    const auto threads = static_cast<std::size_t>(options_.connections);
-    new_task_queue = [threads] { return std::make_unique<httplib::ThreadPool>(threads).release(); };
+    set_socket_options([](socket_t socket) {  // the library's would share the port with another server
+      const int on = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    });
+    new_task_queue = [most = options_.connections] { return std::make_unique<ConnectionThreads>(most).release(); };
     port_ = options_.port == 0 ? bind_to_any_port(options_.host) : options_.port;
     const bool bound = options_.port == 0 ? port_ > 0 : bind_to_port(options_.host, options_.port);
     require(bound, Errc::kInvalid, "cannot listen at {}:{}: {}", options_.host, options_.port, std::strerror(errno));

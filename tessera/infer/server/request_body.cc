@@ -19,7 +19,7 @@ bool is_number_byte(char c) {
 bool is_too_large(std::string_view number) {
   double value = 0;
   const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (read.ec != std::errc::result_out_of_range) return false;
+  if (read.ec != std::errc::result_out_of_range || read.ptr != number.data() + number.size()) return false;
   // from_chars says the same of what is too small, which parsers read as 0: an exponent below zero.
   const std::size_t e = number.find_first_of("eE");
   return e == std::string_view::npos || e + 1 >= number.size() || number[e + 1] != '-';

@@ -13,11 +13,17 @@ void TextQueue::push(TextEvent event) {
 }
 
 std::optional<TextEvent> TextQueue::pop(const std::function<bool()>& is_gone) {
+  constexpr auto kInterval = std::chrono::milliseconds(100);
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, std::chrono::milliseconds(100), [this] { return !events_.empty(); })) {
-    lock.unlock();
-    if (is_gone()) return std::nullopt;
-    lock.lock();
+  while (true) {
+    // Also where events come faster than that: nobody may be reading them.
+    if (const auto now = std::chrono::steady_clock::now(); now >= next_question_) {
+      next_question_ = now + kInterval;
+      lock.unlock();
+      if (is_gone()) return std::nullopt;
+      lock.lock();
+    }
+    if (changed_.wait_until(lock, next_question_, [this] { return !events_.empty(); })) break;
   }
   TextEvent event = std::move(events_.front());
   events_.pop_front();
