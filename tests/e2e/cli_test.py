@@ -82,6 +82,8 @@ OWN = {
     "chat": {"--system", "--messages"} | SAMPLING | RUNNING,
     "logits": {"--ids", "--out", "--hidden-states"} | RUNNING,
     "perplexity": {"--text", "--ids-file", "--window", "--stride", "--against"} | RUNNING,
+    "serve": {"--host", "--port", "--name", "--api-key-file", "--max-concurrent", "--max-queue", "--max-body",
+              "--max-answer", "--grace"} | RUNNING,
     "bench": {"--prompt-tokens", "--decode-tokens", "--repeat"} | RUNNING,
     "explain": {"--compute"},
     "formats": set(),

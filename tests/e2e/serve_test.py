@@ -371,7 +371,7 @@ def test_a_thousand_requests_are_answered_and_memory_stays(start, model):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_lets_running_answers_finish(start, model, number):
-    server = start(model, "--max-concurrent", 2, "--json")
+    server = start(model, "--max-concurrent", 2, "--grace", 300, "--json")
     kept = server.connect()
     kept.request("GET", "/health")
     assert kept.getresponse().read()

@@ -17,8 +17,7 @@
 namespace tessera::commands {
 namespace {
 
-constexpr double kDrainSeconds = 10;  // for running answers, after a signal
-constexpr double kCloseSeconds = 5;   // and then for their last bytes to get out
+constexpr double kCloseSeconds = 5;  // for the last bytes of answers to get out, after a signal
 constexpr std::int64_t kSpareConnections = 64;
 
 class Serve final : public app::Command {
@@ -33,6 +32,7 @@ class Serve final : public app::Command {
     v.option("--max-queue", queued_, "N", "texts that wait; default: 256");
     v.option("--max-body", body_, "BYTES", "of a request; default: 16777216");
     v.option("--max-answer", answer_, "N", "tokens of a chat answer where the request sets no limit; default: 1024");
+    v.option("--grace", grace_, "SECONDS", "for running answers after a signal; default: 10");
     options_.visit(v);
   }
 
@@ -44,14 +44,15 @@ class Serve final : public app::Command {
     const std::optional<app::ChatFiles> chat = open_chat(session);
     const app::LanguageRun run = app::open_language(model_, options_, session, {});
     Batcher batcher(*run.engine, limits());
+    const auto grace = static_cast<double>(number("--grace", grace_, 0, 10));
     server::Api api(batcher, served_model(session, run, tokenizer, chat), std::move(keys));
     std::promise<int> signal;
-    const SignalHook hook([&](int number) { signal.set_value(number); }, kDrainSeconds + 2 * kCloseSeconds);
+    const SignalHook hook([&](int number) { signal.set_value(number); }, grace + 2 * kCloseSeconds);
     server::HttpServer listener(api, http);
     std::fprintf(stderr, "tessera: %s listens at http://%s:%d\n", name().c_str(), http.host.c_str(), listener.port());
     const int number = signal.get_future().get();
     api.begin_shutdown();
-    batcher.drain(kDrainSeconds);
+    batcher.drain(grace);
     listener.stop(kCloseSeconds);
     const BatchStats stats = api.stats();
     return {.json = api.metrics().json(stats),
@@ -120,7 +121,7 @@ class Serve final : public app::Command {
         .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
   }
 
-  std::string model_, host_, port_, name_, key_file_, concurrent_, queued_, body_, answer_;
+  std::string model_, host_, port_, name_, key_file_, concurrent_, queued_, body_, answer_, grace_;
   app::LanguageOptions options_;
 };
 
