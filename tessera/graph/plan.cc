@@ -96,8 +96,9 @@ void Plan::place_values() {
   for (const auto& [name, value] : graph_.outputs())
     if (lives.count(value) != 0) lives[value].end = steps_.size();
   std::vector<std::pair<Value, Life>> order(lives.begin(), lives.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second.begin < b.second.begin; });
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.second.begin != b.second.begin ? a.second.begin < b.second.begin : a.first < b.first;
+  });
   for (const auto& [value, life] : order) {
     const std::int64_t bytes = row_bytes(value);
     std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // of values that live at the same time
