@@ -6,6 +6,7 @@
 // to its step's type. A sum over a run of n values adds value i to part i % 16, and the parts in a tree (8, 4, 2, 1
 // apart). So a step's bits depend on its operands alone: not on what it is fused with, on the tier, the rows or threads
 // (laws 1 and 8). For kRope each of the two products of a value, and their sum, is rounded.
+// A NaN is stored as the positive quiet one.
 #pragma once
 #include <span>
 #include <string_view>

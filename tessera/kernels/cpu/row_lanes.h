@@ -44,14 +44,11 @@ struct RowLanes {
     return widen<DType::kF16>(bytes + index * 2, width, to);
   }
 
-  // The bytes of a vector as it is stored; a NaN stays one.
+  // The bytes of a vector as it is stored. Which NaN an operation gives is the processor's choice: one is stored.
   static void narrow(DType type, F x, void* to) {
-    if (type == DType::kF32) return cpu::store(to, x);
-    const F rounded = round_to(type, x);
-    if (type == DType::kBf16) {
-      const Word<F> quiet = is_nan_lane(rounded) ? all_words<F>(0x400000u) : all_words<F>(0u);
-      return cpu::store(to, Ops::halves_of_words((word_of(rounded) | quiet) >> 16));
-    }
+    const F rounded = math::part::quiet(round_to(type, x));
+    if (type == DType::kF32) return cpu::store(to, rounded);
+    if (type == DType::kBf16) return cpu::store(to, Ops::halves_of_words(word_of(rounded) >> 16));
     cpu::store(to, Ops::to_f16(rounded));
   }
   static void store_row(const Step& s, const tessera_lanes::RowBuffer& buffer, std::int64_t row, const float* a) {
