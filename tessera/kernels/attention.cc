@@ -120,7 +120,6 @@ class TaskRunner {
     block_.key_scale = args.store.key_scale;
     block_.value_scale = args.store.value_scale;
     block_.scale = args.scale * kLog2E;
-    block_.q_is_bf16 = args.q.dtype() == DType::kBf16;
     for (const AttentionImpl& candidate : kImpls)
       if (impl_ == nullptr && candidate.here(stream) && candidate.fits(block_)) impl_ = &candidate;
     require(impl_ != nullptr, Errc::kUnsupported, "no kernel attends on {}", device_name(stream.device()));

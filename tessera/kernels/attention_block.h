@@ -19,7 +19,6 @@ struct AttentionBlock {
   int type = 0;                          // a tessera::DType: F32, BF16 or F8_E4M3
   float key_scale = 1, value_scale = 1;  // of FP8
   float scale = 0;                       // log2(e) included
-  bool q_is_bf16 = false;                // every q is a bf16 value
 };
 
 }  // namespace tessera_lanes

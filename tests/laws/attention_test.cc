@@ -58,8 +58,7 @@ struct Problem {
             .type = static_cast<int>(page.type),
             .key_scale = 0.37f,
             .value_scale = 1.7f,
-            .scale = 0.21f,
-            .q_is_bf16 = page.type != DType::kF32};
+            .scale = 0.21f};
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       b.q[i] = q.data() + i * width;
       b.y[i] = y.data() + i * width;
