@@ -7,16 +7,13 @@
 // follow each other; rates are the tenth percentile of the windows. One thread is measured by its own clock.
 #include "tessera/kernels/gemm.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "bench/measure.h"
+
 #ifdef TESSERA_ONEDNN
 #include <omp.h>
 
 #include <dnnl.hpp>
 #endif
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -34,6 +31,10 @@
 namespace tessera {
 namespace {
 
+using bench::read_avx512;
+using bench::seconds_of;
+using bench::tenth_percentile;
+
 struct Options {
   int threads = 1, windows = 25;
   std::int64_t cold_mib = 1024;
@@ -46,34 +47,6 @@ struct Goal {
 // spec/performance.md 3.3.
 constexpr Goal kV1{0.80, 0.95}, kV3{0.65, 0.90}, kV4{0.7, 1.0}, kP1{0.85, 0.97};
 
-double seconds_of(int threads, const std::function<void()>& work) {
-  const auto now = [&] {
-    timespec t{};
-    clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-  };
-  const double start = now();
-  work();
-  return now() - start;
-}
-
-double tenth_percentile(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 10];
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx512f"))) std::uint64_t read_avx512(const std::byte* from, std::int64_t bytes) {
-  __m512i sum[4] = {};
-  for (std::int64_t i = 0; i + 256 <= bytes; i += 256)
-    for (int k = 0; k < 4; ++k) sum[k] = _mm512_xor_si512(sum[k], _mm512_loadu_si512(from + i + 64 * k));
-  alignas(64) std::uint64_t words[8];
-  _mm512_store_si512(words, _mm512_xor_si512(_mm512_xor_si512(sum[0], sum[1]), _mm512_xor_si512(sum[2], sum[3])));
-  return words[0] ^ words[3] ^ words[6];
-}
-#else
-std::uint64_t read_avx512(const std::byte*, std::int64_t) { return 0; }
-#endif
 std::uint64_t read_bytes(const std::byte* from, std::int64_t bytes) {
   if (best_cpu_tier() >= CpuTier::kAvx512) return read_avx512(from, bytes);
   std::uint64_t sum[8] = {};

@@ -7,11 +7,11 @@
 // tensor had to be found first.
 #include "tessera/kernels/reference/quantize.h"
 
+#include "bench/measure.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -26,6 +26,10 @@
 
 namespace tessera {
 namespace {
+
+using bench::read_avx512;
+using bench::seconds_of;
+using bench::tenth_percentile;
 
 constexpr Extent kMatrix{8192, 4096};  // 64 MiB of bf16
 constexpr int kSources = 12;
@@ -44,33 +48,8 @@ struct Gate {
 Gate quantize_gate(const Format& f) { return f.element == kE2M1 ? Gate{0.30, 0.55} : Gate{0.35, 0.60}; }
 constexpr Gate kDequantizeGate{0.5, 0.75};
 
-// One thread is measured by its own clock, so that a busy neighbour takes less away.
-double seconds_of(int threads, const std::function<void()>& work) {
-  const auto now = [&] {
-    timespec t{};
-    clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-  };
-  const double start = now();
-  work();
-  return now() - start;
-}
-
-double tenth_percentile(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 10];
-}
-
 // Memory as its widest plain loops see it.
 #if defined(__x86_64__)
-__attribute__((target("avx512f"))) std::uint64_t read_avx512(const std::byte* from, std::int64_t bytes) {
-  __m512i sum[4] = {};
-  for (std::int64_t i = 0; i + 256 <= bytes; i += 256)
-    for (int k = 0; k < 4; ++k) sum[k] = _mm512_xor_si512(sum[k], _mm512_loadu_si512(from + i + 64 * k));
-  alignas(64) std::uint64_t words[8];
-  _mm512_store_si512(words, _mm512_xor_si512(_mm512_xor_si512(sum[0], sum[1]), _mm512_xor_si512(sum[2], sum[3])));
-  return words[0] ^ words[3] ^ words[6];
-}
 __attribute__((target("avx512f"))) void copy_avx512(std::byte* to, const std::byte* from, std::int64_t bytes) {
   for (std::int64_t i = 0; i + 64 <= bytes; i += 64)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), _mm512_loadu_si512(from + i));
@@ -78,7 +57,6 @@ __attribute__((target("avx512f"))) void copy_avx512(std::byte* to, const std::by
 }
 bool has_avx512() { return best_cpu_tier() >= CpuTier::kAvx512; }
 #else
-std::uint64_t read_avx512(const std::byte*, std::int64_t) { return 0; }
 void copy_avx512(std::byte*, const std::byte*, std::int64_t) {}
 bool has_avx512() { return false; }
 #endif
